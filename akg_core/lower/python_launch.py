@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from akg_core.lower.host.module import Call
+from akg_core.lower.host.call import Call
 from akg_core.lower.specialise import Instance
 from akg_core.sketch.ast import Expr, Name, rewrite
 from akg_core.sketch.show import show_expression

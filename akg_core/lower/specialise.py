@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from akg_core.lower.fold import fold
-from akg_core.lower.host.module import Call, calls
+from akg_core.lower.host.call import Call
+from akg_core.lower.host.module import calls
 from akg_core.sketch.ast import Element, Kernel, Name, Number, SketchFile, TensorParameter, rewrite
 from akg_core.sketch.check.shapes import substitute
 

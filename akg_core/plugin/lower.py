@@ -4,7 +4,8 @@
 `body_of` turns an instance into the tile IR (Body, Region, Axis, Value, Op), `plan` that into loop nests for languages
 of scalars and vectors (Block, Loop, Leaf); for languages of tiles see `akg_core.plugin.tile`. `Lines` collects source
 with the lines of the sketch that it is for, `annotated` writes them out, and `write_module` writes model_new.py around
-the text that launches each `Call` of the program (`HostNames`, and `LOADING` for kernels in Python).
+the text that launches each `Call` of the program (`HostNames`, and `LOADING` for kernels in Python), or all turns of a
+loop at once (`TurnsLauncher`).
 """
 
 from akg_core.lower.access import place, step, uniform
@@ -13,8 +14,10 @@ from akg_core.lower.bits import with_bits
 from akg_core.lower.build import body_of
 from akg_core.lower.explicit import hold, make_explicit
 from akg_core.lower.fold import fold, product
+from akg_core.lower.host.call import Call
 from akg_core.lower.host.checks import TORCH_NAMES, python_tuple
-from akg_core.lower.host.module import Call, write_module
+from akg_core.lower.host.module import write_module
+from akg_core.lower.host.turns import TURN, TurnsLauncher
 from akg_core.lower.ir import Axis, Body, Op, Region, Value, dtype_of, element_of
 from akg_core.lower.loops.grid import positions, tiles_of, uneven
 from akg_core.lower.loops.lane_access import LaneAccess, formulas, lane_access, order, spelled
@@ -37,6 +40,7 @@ __all__ = [
     "RANKS",
     "SUM",
     "TORCH_NAMES",
+    "TURN",
     "Axis",
     "Block",
     "Body",
@@ -53,6 +57,7 @@ __all__ = [
     "Plan",
     "Ranked",
     "Region",
+    "TurnsLauncher",
     "Value",
     "annotated",
     "approximable",

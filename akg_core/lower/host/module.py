@@ -7,7 +7,7 @@ launches the kernels and packs the results. It needs Python 3.10 and torch, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from akg_core.dtypes import FLOATS, is_float
@@ -24,9 +24,11 @@ from akg_core.lower.host.arguments import (
     renamed,
     spoken_for,
 )
+from akg_core.lower.host.call import Call
 from akg_core.lower.host.checks import TORCH_NAMES, checked, given_tensors, python_tuple, sizes_of
 from akg_core.lower.host.names import unlike
 from akg_core.lower.host.packing import packed
+from akg_core.lower.host.turns import TurnsLauncher, is_even, written
 from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
 from akg_core.records import HOST, Interface, Sketch
 from akg_core.sketch import ast
@@ -36,26 +38,6 @@ from akg_core.sketch.scalars import floats_of
 from akg_core.sketch.show import show_expression
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One launch as the host sees it: what the plugin's `launch` callback turns into a line of Python.
-
-    `index` counts the program's launches from 0. `tensors` are Python names of torch tensors in the order of the
-    kernel's tensor parameters; `sizes` gives, for each dimension name of the kernel in order of first appearance, a
-    Python expression, `expressions` the same over the program's dimension names, as a tree. `constants`: the
-    launch's Consts. `turns`: how often the loops of the program around it turn, those counted that a number bounds.
-    """
-
-    index: int
-    launch: ast.Launch
-    kernel: ast.Kernel
-    tensors: tuple[str, ...]
-    sizes: Mapping[str, str]
-    expressions: Mapping[str, ast.Expr]
-    constants: Mapping[str, ast.Expr]
-    turns: int = 1
-
-
 def write_module(
     sketch: Sketch,
     tree: ast.SketchFile,
@@ -63,15 +45,17 @@ def write_module(
     prelude: str,
     device: str = repr(HOST),
     floats: str = "f64",
+    launcher: TurnsLauncher | None = None,
 ) -> str:
     """The text of model_new.py.
 
     `tree` is the sketch with its schedule bound. `launch` gives the statement (one or several lines) that launches a
     kernel; `prelude` is the plugin's module-level code that those statements use. `device`: Python text, evaluated
     after the prelude, of the type of the devices that kernels run on ("'cpu'"). `floats`: the dtype in which float
-    arguments are handed to kernels. Raises SketchError where the program cannot be (it should have been checked).
+    arguments are handed to kernels. `launcher`: how all turns of a loop are launched at once, if so. Raises
+    SketchError where the program cannot be (it should have been checked).
     """
-    forward = _Forward(sketch.interface, tree, program_of(tree), launch, floats, spoken_for(prelude))
+    forward = _Forward(sketch.interface, tree, program_of(tree), launch, floats, spoken_for(prelude), launcher)
     body = forward.lines()
     device = device if forward.calls else "None"  # views are good anywhere
     tables = tuple(forward.tables.values())
@@ -103,8 +87,9 @@ class _Forward:
         launch: Callable[[Call], str],
         floats: str = "f64",
         taken: Set[str] = frozenset(),
+        launcher: TurnsLauncher | None = None,
     ) -> None:
-        self.floats, self.taken = floats, taken
+        self.floats, self.taken, self.launcher = floats, taken, launcher
         self.others = others = other_names(interface.arguments, taken)
         self.heading = heading(interface.arguments, others)
         interface = interface.model_copy(update={"arguments": renamed(interface.arguments, others)})
@@ -288,13 +273,18 @@ class _Forward:
 
     def _statements(self) -> list[str]:
         lines = self._kept()
+        at_once: set[int] = set()  # statements of loops that one call turns
         for step in self.steps:
             indent = "    " * step.depth
             match node := step.node:
+                case _ if id(node) in at_once:
+                    continue
                 case ast.Range():
-                    lines += [f"{indent}{line}" for line in self._splits(node)]
                     bounds = ", ".join(map(self.text, (node.start, node.stop, node.step)))
-                    lines.append(f"{indent}for {self.name(node.variable)} in range({bounds}):")
+                    if turned := self._turned(node, bounds):
+                        at_once.update(map(id, node.body))
+                    turned = turned or [*self._splits(node), f"for {self.name(node.variable)} in range({bounds}):"]
+                    lines += [f"{indent}{line}" for line in turned]
                 case ast.Allocate(fill=fill) if node.target not in self.once and not isinstance(fill, ast.Expr):
                     lines.append(self._allocate(node))
                 case ast.View() if node.target not in self.once:
@@ -332,6 +322,21 @@ class _Forward:
         self.parts |= found
         for name, part in {self._split(part): part for part in found.values()}.items():
             yield f"{name} = {self.name(part.tensor)}.split({part.length}, {part.position})"
+
+    def _turned(self, loop: ast.Range, bounds: str) -> list[str]:
+        """The lines that make all launches of a loop at once; none where it has to be turned in Python."""
+        inside = {id(node) for node in loop.body}
+        steps = [step for step in self.steps if id(step.node) in inside]
+        calls = [step.call for step in steps if step.call is not None]
+        if not self.launcher or not is_even(loop, calls, {*self.dims}, {*self.states}):
+            return []
+        body: list[str] = []
+        for step in steps:
+            if isinstance(step.node, ast.View) and step.node.target not in self.once:
+                body.append(self._view(step.node))
+            elif step.call is not None:
+                body += self._guards(step.call)
+        return written(self.launcher, self.name(loop.variable), bounds, body, calls)
 
     def _launch(self, call: Call) -> list[str]:
         lines = self._guards(call) + self.launch(call).splitlines()

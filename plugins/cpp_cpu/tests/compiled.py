@@ -18,6 +18,7 @@ from typing import Any
 
 import akg_plugin_cpp_cpu
 from akg_plugin_cpp_cpu.emit import translation_units
+from akg_plugin_cpp_cpu.emit.kernel import function
 
 from akg_core.plugin.lower import Instance
 from akg_core.testing.emission.running import Case, Launched, Results, Run, compare_all
@@ -72,7 +73,9 @@ class Batch:
             self.wanted[case.name] = run.go()
             instances += run.instances
         parts = [instances[i::files] for i in range(files) if instances[i::files]]
-        texts = ["".join(text for text, _ in translation_units(part)) for part in parts]
+        texts = [
+            "".join(text for text, _ in translation_units(function(each).lines for each in part)) for part in parts
+        ]
         with ThreadPoolExecutor(files) as pool:
             libraries = list(pool.map(lambda text: library(text, optimise), texts))
         self.functions = {

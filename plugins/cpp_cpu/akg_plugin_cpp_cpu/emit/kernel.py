@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from math import prod
 
 from akg_core.plugin import lower
@@ -13,10 +14,24 @@ from akg_plugin_cpp_cpu.emit.reserved import RESERVED
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 
 LARGE = 4 << 20  # bytes of an output for which huge pages are asked for
+_GRAIN = 1 << 17  # as in akg/parallel.hpp
 
 
-def function(instance: Instance) -> list[Line]:
-    """The lines of `extern "C" void akg_<symbol>(…)`."""
+@dataclass(frozen=True, slots=True)
+class Function:
+    """The lines of `extern "C" void akg_<symbol>(…)`.
+
+    `shares`: whether threads that all call it share its programs, so that it may be one of the launches of a turn which
+    they make together. `is_heavy`: whether it is worth waking threads for.
+    """
+
+    lines: list[Line]
+    shares: bool
+    is_heavy: bool
+
+
+def function(instance: Instance, in_turns: bool = False) -> Function:
+    """`in_turns`: whether it is launched in a loop that one call turns."""
     instance = lower.renamed(instance, RESERVED)
     body = lower.body_of(instance, RESERVED)
     planned = [lower.plan(body, region.ops) for region in body.regions]
@@ -28,11 +43,14 @@ def function(instance: Instance) -> list[Line]:
     inside = lines.nest()
     _parameters(instance, inside)
     mapped, streamed = inside.later(), set[str]()
+    shares, is_heavy = in_turns, False
     for region, nests in zip(body.regions, planned, strict=True):
-        streamed |= _region(body, region, nests, inside)
-    _fresh(instance, streamed, mapped)
+        found = _region(body, region, nests, inside, in_turns)
+        streamed |= found.streamed
+        shares, is_heavy = shares and found.shares, is_heavy or found.is_heavy
+    asks = _fresh(instance, streamed, mapped)
     lines.add("}")
-    return lines.flat()
+    return Function(lines.flat(), shares and not asks, is_heavy)
 
 
 def _parameters(instance: Instance, lines: Lines) -> None:
@@ -52,8 +70,12 @@ def _parameters(instance: Instance, lines: Lines) -> None:
         lines.add("(void)sizes;")
 
 
-def _fresh(instance: Instance, streamed: Collection[str], lines: Lines) -> None:
-    """Huge pages for large outputs; whether they came fast decides how the `streamed` ones are stored."""
+def _fresh(instance: Instance, streamed: Collection[str], lines: Lines) -> bool:
+    """Huge pages for large outputs; whether they came fast decides how the `streamed` ones are stored.
+
+    Returns whether any are asked for.
+    """
+    asks = False
     for tensor in instance.kernel.tensors:
         used = tensor.name in streamed
         known = prod(dim.value for dim in tensor.dims if isinstance(dim, Number))
@@ -64,33 +86,45 @@ def _fresh(instance: Instance, streamed: Collection[str], lines: Lines) -> None:
             count = " * ".join(names if names and known == 1 else [str(known), *names])
             asked = f"fresh({tensor.name}, {count} * i64(sizeof({tensor.dtype})));"
             lines.add(f"const bool {tensor.name}_fresh = {asked}" if used else asked)
+            asks = True
         elif used:
             lines.add(f"constexpr bool {tensor.name}_fresh = false;")
+    return asks
 
 
-def _region(body: Body, region: Region, planned: Plan, lines: Lines) -> set[str]:
-    """One parallel loop; returns the tensors that it may store past the caches."""
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    """`streamed`: the tensors that a parallel loop may store past the caches; the others are those of a Function."""
+
+    streamed: set[str]
+    shares: bool
+    is_heavy: bool
+
+
+def _region(body: Body, region: Region, planned: Plan, lines: Lines, in_turns: bool) -> _Printed:
+    """One parallel loop."""
     printer = NestPrinter(body)
     top = Scope(lines, planned.root)
     if not region.grid:
         lines.add("{")
         printer.region(planned, top.inner())
         lines.add("}")
-        return printer.memory.streamed
+        return _Printed(printer.memory.streamed, shares=False, is_heavy=False)
     printer.terms.line = region.grid[0].place.line
     count = printer.terms.index(
         lower.product(lower.tiles_of(axis) for axis in region.grid if not axis.cooperative), top
     )
     together = [axis for axis in region.grid if axis.cooperative]
+    shares = in_turns and not together and not lower.uneven(region)
     if together:
         members = printer.terms.index(lower.tiles_of(together[0]), top)
         opening = f"together_for({count}, {members}, [&](i64 program, i64 member, Team& team) {{"
     elif lower.uneven(region):
         opening = f"parallel_for_dynamic({count}, 1, [&](i64 program) {{"
     else:
-        opening = f"parallel_for({count}, {planned.work}, [&](i64 program) {{"
+        opening = f"{'shared' if shares else 'parallel'}_for({count}, {planned.work}, [&](i64 program) {{"
     if not together:
-        _updates(printer, region, f"i64({count}) * {planned.work}", top)
+        shares &= _updates(printer, region, f"i64({count}) * {planned.work}", top)
     lines.add(opening, printer.terms.line)
     scope = top.inner(fixed=True)
     for name, variable in printer.memory.updated.items():
@@ -101,19 +135,26 @@ def _region(body: Body, region: Region, planned: Plan, lines: Lines) -> set[str]
     lines.add("});")
     for variable in printer.memory.updated.values():
         lines.add(f"{variable}.join();")
-    return printer.memory.streamed
+    is_heavy = not f"{count}".isdecimal() or int(f"{count}") * planned.work >= _GRAIN
+    return _Printed(printer.memory.streamed, shares, is_heavy)
 
 
-def _updates(printer: NestPrinter, region: Region, work: str, scope: Scope) -> None:
-    """What joins updates to tensors that the region does nothing else with, or whose places are each one program's."""
+def _updates(printer: NestPrinter, region: Region, work: str, scope: Scope) -> bool:
+    """What joins updates to tensors that the region does nothing else with, or whose places are each one program's.
+
+    Returns whether they are so in all tensors.
+    """
+    all_own = True
     for name, function in lower.updates(region.ops, region.grid).items():
         tensor = printer.memory.tensors[name]
         variable = printer.memory.updated[name] = printer.terms.fresh(f"{name}_updates")
         is_own = lower.owned(region.ops, name, region.grid)
+        all_own &= is_own
         kind = ", ".join([tensor.dtype, function.removeprefix("atomic_").capitalize(), *["true"] * is_own])
         size = printer.terms.index(lower.product(tensor.dims), scope)
         given = name if is_own else f"{name}, {size}, {work}"
         scope.lines.add(f"Updates<{kind}> {variable}({given});", printer.terms.line)
+    return all_own
 
 
 def _position(printer: NestPrinter, axis: Axis, tile: Expr, scope: Scope) -> None:

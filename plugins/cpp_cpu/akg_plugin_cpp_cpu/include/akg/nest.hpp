@@ -9,6 +9,7 @@
 #include "akg/parallel.hpp"
 #include "akg/philox.hpp"
 #include "akg/sort.hpp"
+#include "akg/turns.hpp"
 #include "akg/updates.hpp"
 
 namespace akg {

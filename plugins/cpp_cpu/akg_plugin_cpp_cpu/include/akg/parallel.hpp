@@ -203,6 +203,21 @@ AKG_INLINE void parallel_for(i64 programs, i64 work, const Body& body) {
 template <class Body>
 AKG_INLINE void parallel_for(i64 programs, const Body& body) { parallel_for(programs, GRAIN, body); }
 
+namespace detail {
+inline thread_local bool sharing = false;  // whether all threads are at the same loops, one after the other
+}
+
+// The same where threads may be at it together already: each does its share, and waits for the others.
+template <class Body>
+AKG_INLINE void shared_for(i64 programs, i64 work, const Body& body) {
+    if (!detail::sharing) return parallel_for(programs, work, body);
+    const i64 members = omp_get_num_threads(), member = omp_get_thread_num();
+    const i64 end = programs * (member + 1) / members;
+    for (i64 program = programs * member / members; program < end; ++program) body(program);
+    finish_streams();
+#pragma omp barrier
+}
+
 // ---- programs that meet ---------------------------------------------------------------------------------------
 
 // The members of one group, each on a thread of its own. all_reduce_* combines `count` values over the members, in their order;
