@@ -26,3 +26,9 @@ class Call:
     expressions: Mapping[str, ast.Expr]
     constants: Mapping[str, ast.Expr]
     turns: int = 1
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The tensors of the program that it writes to."""
+        handed = zip(self.kernel.tensors, self.launch.tensors, strict=True)
+        return tuple(name for parameter, name in handed if parameter.role in ("Out", "InOut"))

@@ -340,9 +340,7 @@ class _Forward:
 
     def _launch(self, call: Call) -> list[str]:
         lines = self._guards(call) + self.launch(call).splitlines()
-        handed = zip(call.kernel.tensors, call.launch.tensors, strict=True)
-        written = [name for parameter, name in handed if parameter.role in ("Out", "InOut")]
-        held = ((name, self.states[name].source) for name in written if name in self.states)
+        held = ((name, self.states[name].source) for name in call.written if name in self.states)
         return lines + [f"_written(self, {source!r}, {self.name(name)})" for name, source in held]
 
     def _return(self, results: list[str]) -> list[str]:

@@ -45,10 +45,12 @@ def is_even(loop: ast.Range, calls: Sequence[Call], tensors: Set[str], states: S
                 if _named(node.args) & moving:
                     return False
             case ast.Launch():
-                if node.once or states & {*node.tensors}:
+                if node.once:
                     return False
             case _:
                 return False
+    if any(states & {*call.written} for call in calls):
+        return False
     given = [expr for call in calls for expr in (*call.expressions.values(), *call.constants.values())]
     return bool(calls) and not _named(given) & moving
 

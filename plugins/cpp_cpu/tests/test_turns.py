@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -126,6 +127,15 @@ def test_a_loop_of_so_many_turns(tmp_path: Path, turns: int) -> None:
 def test_threads_stay_at_it_where_there_is_much(tmp_path: Path) -> None:
     text = check(tmp_path, EVEN.replace("COLUMNS", "100000").replace("TURNS", "7"), 4, 100000)
     assert "_library.turns(range(0, 7, 1), _turn, True)" in text
+
+
+def test_what_a_loop_links_is_what_any_kernel_does(tmp_path: Path) -> None:
+    """More of the library of C++ would be more than a kernel may call, where that is linked statically."""
+    build(tmp_path, EVEN.replace("COLUMNS", "48").replace("TURNS", "7"))
+    names = subprocess.run(
+        ["nm", "-D", "--undefined-only", "kernel.so"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    assert "_ZSt" not in names.replace("_ZSt9terminatev", "")
 
 
 def test_a_loop_may_go_backwards(tmp_path: Path) -> None:

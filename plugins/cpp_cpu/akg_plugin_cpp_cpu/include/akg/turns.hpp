@@ -2,8 +2,8 @@
 #ifndef AKG_TURNS_HPP
 #define AKG_TURNS_HPP
 
+#include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "akg/parallel.hpp"
 
@@ -20,14 +20,17 @@ struct Launch {
 
 // All launches, turn by turn. `together`: they share their programs by `shared_for` alone, so that threads are woken once.
 inline void turns(i64 count, i64 number, const Launch* launches, bool together) {
+    i64 most = 0;
+    for (i64 i = 0; i < number; ++i) most = std::max(most, launches[i].tensors);
     const auto all = [=] {
-        std::vector<void*> tensors;
+        Arena& arena = scratch();
+        Arena::Frame frame(arena);
+        void** const tensors = arena.take<void*>(most);
         for (i64 turn = 0; turn < count; ++turn)
             for (const Launch* launch = launches; launch < launches + number; ++launch) {
-                tensors.clear();
                 for (i64 i = 0; i < launch->tensors; ++i)
-                    tensors.push_back(reinterpret_cast<void*>(launch->first[i] + std::uintptr_t(turn * launch->apart[i])));
-                launch->function(tensors.data(), launch->sizes);
+                    tensors[i] = reinterpret_cast<void*>(launch->first[i] + std::uintptr_t(turn * launch->apart[i]));
+                launch->function(tensors, launch->sizes);
             }
     };
     if (!together || threads() == 1) return all();
