@@ -227,6 +227,35 @@ def test_updates_are_joined_in_copies_and_together(
     assert same(y, expected)
 
 
+@pytest.mark.parametrize("dtype", ["f64", "f32", "i64", "i32"])
+@pytest.mark.parametrize("work", [0, 1 << 40])
+@pytest.mark.parametrize("join, reduce", [("Add", "sum"), ("Max", "amax"), ("Min", "amin")])
+@pytest.mark.parametrize("threads", [2, 16])
+def test_rows_of_updates_are_joined_wherever_they_lie(
+    native: Native, dtype: str, work: int, join: str, reduce: str, threads: int
+) -> None:
+    """Some meet in part, and lie across two blocks of memory of which each has a lock."""
+    library, size, n = native(DRIVER, "native"), 1301, 16 * 4096
+    lanes = library.lane_count()
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randint(-50, 50, (n,), generator=generator).to(TORCH[dtype])
+    if dtype[0] == "f" and join != "Add":
+        x[5] = torch.nan
+    groups = x.view(-1, lanes)
+    at = torch.randint(0, size - lanes, (len(groups),), generator=generator)
+    y = torch.full((size,), 3, dtype=TORCH[dtype])
+    places = [(at[:, None] + torch.arange(lanes)).view(-1), torch.arange(size - lanes, size - 1).repeat(len(groups))]
+    expected = y.scatter_reduce(0, torch.cat(places), torch.cat([x, groups[:, :-1].reshape(-1)]), reduce)
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        run = getattr(library, f"update_rows_{dtype}_{join}")
+        run(pointer(y), *map(ctypes.c_int64, (size, work)), pointer(at), pointer(x), ctypes.c_int64(n))
+    finally:
+        torch.set_num_threads(before)
+    assert same(y, expected)
+
+
 @pytest.mark.parametrize("isa", ISAS)
 def test_rand_is_the_interpreters(native: Native, isa: str) -> None:
     from akg_core.philox import uniform

@@ -123,8 +123,10 @@ def _region(body: Body, region: Region, planned: Plan, lines: Lines, in_turns: b
         opening = f"parallel_for_dynamic({count}, 1, [&](i64 program) {{"
     else:
         opening = f"{'shared' if shares else 'parallel'}_for({count}, {planned.work}, [&](i64 program) {{"
-    if not together:
-        shares &= _updates(printer, region, f"i64({count}) * {planned.work}", top)
+    updates = {} if together else lower.updates(region.ops, region.grid)
+    for name in updates:
+        printer.memory.updated[name] = printer.terms.fresh(f"{name}_updates")
+    joined, line = lines.later(), printer.terms.line
     lines.add(opening, printer.terms.line)
     scope = top.inner(fixed=True)
     for name, variable in printer.memory.updated.items():
@@ -133,28 +135,22 @@ def _region(body: Body, region: Region, planned: Plan, lines: Lines, in_turns: b
         _position(printer, axis, tile, scope)
     printer.region(planned, scope)
     lines.add("});")
-    for variable in printer.memory.updated.values():
-        lines.add(f"{variable}.join();")
+    for name, function in updates.items():
+        joined.add(_update(printer, region, name, function, f"i64({count}) * {planned.work}", top), line)
+        lines.add(f"{printer.memory.updated[name]}.join();")
+        shares &= lower.owned(region.ops, name, region.grid)
     is_heavy = not f"{count}".isdecimal() or int(f"{count}") * planned.work >= _GRAIN
     return _Printed(printer.memory.streamed, shares, is_heavy)
 
 
-def _updates(printer: NestPrinter, region: Region, work: str, scope: Scope) -> bool:
-    """What joins updates to tensors that the region does nothing else with, or whose places are each one program's.
-
-    Returns whether they are so in all tensors.
-    """
-    all_own = True
-    for name, function in lower.updates(region.ops, region.grid).items():
-        tensor = printer.memory.tensors[name]
-        variable = printer.memory.updated[name] = printer.terms.fresh(f"{name}_updates")
-        is_own = lower.owned(region.ops, name, region.grid)
-        all_own &= is_own
-        kind = ", ".join([tensor.dtype, function.removeprefix("atomic_").capitalize(), *["true"] * is_own])
-        size = printer.terms.index(lower.product(tensor.dims), scope)
-        given = name if is_own else f"{name}, {size}, {work}"
-        scope.lines.add(f"Updates<{kind}> {variable}({given});", printer.terms.line)
-    return all_own
+def _update(printer: NestPrinter, region: Region, name: str, function: str, work: str, scope: Scope) -> str:
+    """What joins updates to a tensor that the region does nothing else with, or whose places are each one program's."""
+    tensor, variable = printer.memory.tensors[name], printer.memory.updated[name]
+    is_own = lower.owned(region.ops, name, region.grid)
+    meet = "NOWHERE" if is_own else "ANYWHERE" if name in printer.memory.scattered else "IN_ROWS"
+    kind = f"{tensor.dtype}, {function.removeprefix('atomic_').capitalize()}, Meet::{meet}"
+    size = printer.terms.index(lower.product(tensor.dims), scope)
+    return f"Updates<{kind}> {variable}({name if is_own else f'{name}, {size}, {work}'});"
 
 
 def _position(printer: NestPrinter, axis: Axis, tile: Expr, scope: Scope) -> None:

@@ -50,6 +50,7 @@ class MemoryPrinter:
         self.buffers: dict[Value, Buffer] = {}
         self.streamed: set[str] = set()
         self.updated: dict[str, str] = {}  # by tensor, the variable that joins updates to it
+        self.scattered: set[str] = set()  # of these, who gets some that are no vector side by side
         self.declared: set[Value] = set()
 
     # --- names ----------------------------------------------------------------------------------------------
@@ -286,6 +287,7 @@ class MemoryPrinter:
             single = f"lane({value}, 0)" if value.vector else str(value)
             if op.function == "store":
                 return f"{name}[{at}] = {single};"
+            self.scattered.add(name)
             function = f"{self.updated[name]}.one" if name in self.updated else op.function
             return f"{function}({plus(name, at)}, {single});"
         target, vector = plus(name, at), self.terms.vector(value)
@@ -301,6 +303,7 @@ class MemoryPrinter:
         if name in self.updated:
             if access.contiguous:
                 return f"{self.updated[name]}.row({target}, {vector}, {mask});"
+            self.scattered.add(name)
             return f"{self.updated[name]}.lanes({target}, {self.lane_places(access, scope)}, {vector}, {mask});"
         combine = op.function.replace("atomic", "scatter").replace("store", "scatter")
         return f"{combine}({target}, {self.lane_places(access, scope)}, {vector}, {mask});"

@@ -19,7 +19,7 @@ load_strided gather scatter store_strided stream prefetch scatter_add scatter_ma
 with_lane select count shift_up shift_down reverse transpose fma copysign floor_div floor_mod convert widen narrow
 scan argmax_step argmin_step pow cbrt erfinv parallel_for parallel_for_dynamic threads together_for scratch fresh
 finish_streams keep inside window square cube lanes lanes_backwards lanes_by_segment load_inside load_square load_run
-load_between pick_lanes stream_if fill GRAIN thread_seconds touched resident Updates Add Max Min
+load_between pick_lanes stream_if fill GRAIN thread_seconds touched resident Updates Meet Add Max Min
 contract detail akg std main errno stdin stdout stderr abort free malloc index y0 y1 yn j0 j1 jn gamma
 """
 _OWN = "tensors sizes program member team arena frame part u at best here"

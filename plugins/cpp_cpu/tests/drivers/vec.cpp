@@ -69,6 +69,20 @@ extern "C" int lane_count() { return LANES; }
         }); \
         updates.join(); \
     }
+// The same of vectors side by side alone, at any places.
+#define UPDATE_ROWS(T, F) \
+    extern "C" void update_rows_##T##_##F(T* tensor, i64 size, i64 work, const i64* at, const T* x, i64 n) { \
+        Updates<T, F, Meet::IN_ROWS> updates(tensor, size, work); \
+        parallel_for(n / LANES, [&](i64 p) { \
+            T* const mine = updates.mine(); \
+            const Vec<T> own = load(x + p * LANES); \
+            updates.row(mine + at[p], own, Mask(true)); \
+            updates.row(mine + size - LANES, own, first_lanes(LANES - 1)); \
+        }); \
+        updates.join(); \
+    }
+#define UPDATES_OF_ROWS(T) UPDATE_ROWS(T, Add) UPDATE_ROWS(T, Max) UPDATE_ROWS(T, Min)
+UPDATES_OF_ROWS(f64) UPDATES_OF_ROWS(f32) UPDATES_OF_ROWS(i64) UPDATES_OF_ROWS(i32)
 #define UPDATES(T) UPDATE(T, Add) UPDATE(T, Max) UPDATE(T, Min)
 UPDATES(f64) UPDATES(f32) UPDATES(i64) UPDATES(i32)
 

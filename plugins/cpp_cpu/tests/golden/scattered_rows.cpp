@@ -11,7 +11,7 @@ extern "C" void akg_rows(void* const* tensors, const i64* sizes) {              
     [[maybe_unused]] const f32* __restrict const s = static_cast<const f32*>(tensors[2]);
     [[maybe_unused]] f32* __restrict const y = static_cast<f32*>(tensors[3]);
     (void)sizes;
-    Updates<f32, Add, true> y_updates(y);                                                         // line 4
+    Updates<f32, Add, Meet::NOWHERE> y_updates(y);                                                // line 4
     parallel_for(64, 28600, [&](i64 program) {
         auto* const y = y_updates.mine();
         const i64 m = program;

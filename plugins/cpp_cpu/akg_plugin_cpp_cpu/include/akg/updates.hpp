@@ -3,7 +3,12 @@
 #define AKG_UPDATES_HPP
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <cstdlib>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 #include "akg/memory.hpp"
 #include "akg/parallel.hpp"
@@ -36,12 +41,67 @@ struct Min {
     AKG_INLINE static void together(T* p, T v) { atomic_min(p, v); }
 };
 
+namespace detail {
+
+// Locks of blocks of memory, several blocks to one. Who holds one waits for nobody but for a second, of a higher number.
+struct alignas(64) Lock {
+    std::atomic<bool> held{false};
+
+    AKG_INLINE void take() {
+        while (held.exchange(true, std::memory_order_acquire)) wait();
+    }
+    // Who holds it may have lost its core.
+    __attribute__((noinline)) void wait() {
+        constexpr int LOOKS = 100;
+        for (int look = 1; held.load(std::memory_order_relaxed); ++look) {
+#if defined(__x86_64__)
+            _mm_pause();
+#endif
+#if defined(__linux__)
+            if (look % LOOKS == 0) sched_yield();
+#endif
+        }
+    }
+    void give() { held.store(false, std::memory_order_release); }
+};
+inline constexpr std::uintptr_t LOCKS = 1024, BLOCK_BYTES = 1024;
+inline Lock locks[LOCKS];
+
+// Holds the locks of what lies at p, which is no longer than a block.
+class Locked {
+    Lock *first_, *second_;
+
+public:
+    AKG_INLINE Locked(const void* p, std::size_t bytes) {
+        const auto begin = reinterpret_cast<std::uintptr_t>(p);
+        const auto one = begin / BLOCK_BYTES % LOCKS, other = (begin + bytes - 1) / BLOCK_BYTES % LOCKS;
+        first_ = locks + std::min(one, other);
+        second_ = one == other ? nullptr : locks + std::max(one, other);
+        first_->take();
+        if (second_) second_->take();
+    }
+    AKG_INLINE ~Locked() {
+        if (second_) second_->give();
+        first_->give();
+    }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+};
+
+}  // namespace detail
+
+// Where updates of two programs may meet; IN_ROWS: anywhere, but all are vectors of elements side by side.
+enum class Meet { ANYWHERE, IN_ROWS, NOWHERE };
+
 // The threads of one parallel loop each update a copy of their own, `mine()`, where updates are many for the tensor's
-// size, and `join()` adds the copies up; else they update the tensor together, by atomics. The first thread's is the tensor,
-// and so is that of all of them where no two programs update the same place (`OWN`).
+// size, and `join()` adds the copies up; else they update the tensor together, element by element by atomics, or a vector
+// at a time under a lock, which beats copies, too, where threads seldom meet in a block of memory. The first thread's is
+// the tensor, and so is that of all where they meet nowhere.
 // No container of the library: its exceptions bring in, where that is linked statically, what reads files.
-template <class T, class F, bool OWN = false>
+template <class T, class F, Meet MEET = Meet::ANYWHERE>
 class Updates {
+    static constexpr bool OWN = MEET == Meet::NOWHERE;
+    static constexpr i64 ALL_COPIES = i64(1) << 28, COPY_OF_ROWS = i64(1) << 20;  // bytes, at most
     T* tensor_;
     i64 size_;
     const int count_;
@@ -56,7 +116,8 @@ public:
     // `work`: operations of the whole loop, of which some are updates.
     Updates(T* tensor, i64 size, i64 work)
         : tensor_(tensor), size_(size), count_(threads()),
-          apart_(count_ == 1 || (work >= size * count_ && size * count_ * i64(sizeof(T)) <= i64(1) << 28)) {
+          apart_(count_ == 1 || (work >= size * count_ && size * i64(sizeof(T)) <=
+                                                              (MEET == Meet::IN_ROWS ? COPY_OF_ROWS : ALL_COPIES / count_))) {
         copies_ = detail::given(static_cast<T**>(calloc(std::size_t(count_), sizeof(T*))));
     }
     ~Updates() {
@@ -83,8 +144,14 @@ public:
         else F::together(p, v);
     }
     AKG_INLINE void row(T* p, Vec<T> v, Mask m) const {
-        if (OWN || apart_) store(p, F::join(load(p, m, F::template none<T>()), v), m);
-        else lanes(p, iota<i64>(), v, m);
+        const auto joined = [&] { store(p, F::join(load(p, m, F::template none<T>()), v), m); };
+        if (OWN || apart_) return joined();
+        if constexpr (MEET == Meet::IN_ROWS) {
+            const detail::Locked locked(p, LANES * sizeof(T));
+            joined();
+        } else {
+            lanes(p, iota<i64>(), v, m);
+        }
     }
     template <class I>
     AKG_INLINE void lanes(T* p, Vec<I> at, Vec<T> v, Mask m) const {
