@@ -26,9 +26,9 @@ namespace detail {
     abort();
 }
 
-// What was allocated, where it was.
+// Allocated memory, of which there was enough.
 template <class T>
-inline T* given(T* memory) {
+inline T* not_null(T* memory) {
     if (!memory) stop("there is no memory left for its scratch");
     return memory;
 }
@@ -108,7 +108,7 @@ class Arena {
 
     static Block* make(std::size_t bytes) {
         const std::size_t size = (bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-        char* memory = detail::given(static_cast<char*>(aligned_alloc(HUGE_PAGE, size)));
+        char* memory = detail::not_null(static_cast<char*>(aligned_alloc(HUGE_PAGE, size)));
         fresh(memory, i64(size));
         return new Block{memory, size, nullptr};
     }
@@ -233,7 +233,7 @@ class Team {
 #pragma omp barrier
         if (member == 0 && bytes > capacity_) {
             free(shared_);
-            shared_ = detail::given(static_cast<char*>(malloc(bytes)));
+            shared_ = detail::not_null(static_cast<char*>(malloc(bytes)));
             capacity_ = bytes;
         }
 #pragma omp barrier

@@ -118,7 +118,7 @@ public:
         : tensor_(tensor), size_(size), count_(threads()),
           apart_(count_ == 1 || (work >= size * count_ && size * i64(sizeof(T)) <=
                                                               (MEET == Meet::IN_ROWS ? COPY_OF_ROWS : ALL_COPIES / count_))) {
-        copies_ = detail::given(static_cast<T**>(calloc(std::size_t(count_), sizeof(T*))));
+        copies_ = detail::not_null(static_cast<T**>(calloc(std::size_t(count_), sizeof(T*))));
     }
     ~Updates() {
         for (int thread = 0; thread < count_; ++thread) free(copies_[thread]);
@@ -132,7 +132,7 @@ public:
         if (OWN || !apart_ || thread == 0) return tensor_;
         T*& copy = copies_[thread];
         if (!copy) {
-            copy = detail::given(static_cast<T*>(malloc(std::size_t(size_ + LANES) * sizeof(T))));
+            copy = detail::not_null(static_cast<T*>(malloc(std::size_t(size_ + LANES) * sizeof(T))));
             std::fill_n(copy, size_, F::template none<T>());
         }
         return copy;
