@@ -120,6 +120,17 @@ def test_zeros_that_are_added_to_are_no_kernel() -> None:
     assert text.count("@kernel") == 1 and "zeros(" in text and "atomic_add" in text
 
 
+@pytest.mark.parametrize("units", [2, 16])
+def test_wide_rows_are_shared_out_by_their_columns(units: int) -> None:
+    """No two programs update the same place, and every unit has one."""
+    rows = "[torch.zeros(8, 400), torch.randint(0, 8, (64,)), torch.randn(64, 400)]"
+    text = designed(
+        reference(forward("x.index_add(0, y, z)", "x, y, z"), rows), Traits(units=units, tile_elements=6144)
+    )
+    updates = text.rpartition("@kernel")[2].partition("@program")[0]
+    assert "grid(400, " in updates and "whole(64)" in updates and "atomic_add(" in updates
+
+
 def test_what_replaces_is_the_last_that_meets() -> None:
     source = reference(
         forward("x.index_copy(0, y, z)", "x, y, z"), "[torch.randn(9, 4), torch.arange(5), torch.randn(5, 4)]"

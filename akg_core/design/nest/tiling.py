@@ -157,12 +157,12 @@ def tile(nest: Nest, traits: Traits, on_chip: bool | None = None, split: bool = 
 
 
 def _elementwise(nest: Nest, walked: AccessOrder, traits: Traits) -> Tiling:
-    total = example(nest.axes)
-    budget = max(min(traits.tile_elements, power_below(total // (4 * traits.units))), 2 * traits.lanes)
+    together = _updated_together(nest, traits)
+    spread = example([axis for axis in nest.axes if axis not in together])  # over programs
+    budget = max(min(traits.tile_elements, power_below(spread // (4 * traits.units))), 2 * traits.lanes)
     grid: list[tuple[Axis, Step]] = []
     inside: list[Axis] = []
     left = budget
-    together = _updated_together(nest, traits)
     for axis in reversed(walked.order):
         extent = axis.extent.example
         if axis in together:

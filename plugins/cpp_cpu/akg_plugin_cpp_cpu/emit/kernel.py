@@ -105,10 +105,18 @@ def _region(body: Body, region: Region, planned: Plan, lines: Lines, in_turns: b
     """One parallel loop."""
     printer = NestPrinter(body)
     top = Scope(lines, planned.root)
-    if not region.grid:
+    updates = {} if any(axis.cooperative for axis in region.grid) else lower.updates(region.ops, region.grid)
+    for name in updates:
+        printer.memory.updated[name] = printer.terms.fresh(f"{name}_updates")
+    joined = lines.later()
+    if not region.grid:  # one program, which meets nobody
         lines.add("{")
-        printer.region(planned, top.inner())
+        scope = top.inner()
+        _updated(printer, scope)
+        printer.region(planned, scope)
         lines.add("}")
+        for name, function in updates.items():
+            joined.add(_update(printer, region, name, function, "0", top))
         return _Printed(printer.memory.streamed, shares=False, is_heavy=False)
     printer.terms.line = region.grid[0].place.line
     count = printer.terms.index(
@@ -123,14 +131,10 @@ def _region(body: Body, region: Region, planned: Plan, lines: Lines, in_turns: b
         opening = f"parallel_for_dynamic({count}, 1, [&](i64 program) {{"
     else:
         opening = f"{'shared' if shares else 'parallel'}_for({count}, {planned.work}, [&](i64 program) {{"
-    updates = {} if together else lower.updates(region.ops, region.grid)
-    for name in updates:
-        printer.memory.updated[name] = printer.terms.fresh(f"{name}_updates")
-    joined, line = lines.later(), printer.terms.line
+    line = printer.terms.line
     lines.add(opening, printer.terms.line)
     scope = top.inner(fixed=True)
-    for name, variable in printer.memory.updated.items():
-        scope.lines.add(f"auto* const {name} = {variable}.mine();")
+    _updated(printer, scope)
     for axis, tile in lower.positions(region):
         _position(printer, axis, tile, scope)
     printer.region(planned, scope)
@@ -141,6 +145,11 @@ def _region(body: Body, region: Region, planned: Plan, lines: Lines, in_turns: b
         shares &= lower.owned(region.ops, name, region.grid)
     is_heavy = not f"{count}".isdecimal() or int(f"{count}") * planned.work >= _GRAIN
     return _Printed(printer.memory.streamed, shares, is_heavy)
+
+
+def _updated(printer: NestPrinter, scope: Scope) -> None:
+    for name, variable in printer.memory.updated.items():
+        scope.lines.add(f"auto* const {name} = {variable}.mine();")
 
 
 def _update(printer: NestPrinter, region: Region, name: str, function: str, work: str, scope: Scope) -> str:
