@@ -22,12 +22,6 @@ RAN_LIBRARY = 87
 FATAL = (signal.SIGABRT, signal.SIGFPE, signal.SIGBUS, signal.SIGILL)
 SIGNALLED = 128
 """What is added to the number of one of these signals in the exit code of a process that it ended."""
-RAN_LIBRARY = 87
-"""The exit code of a process that ran machine code of a library which had been taken from it."""
-
-FATAL = (signal.SIGABRT, signal.SIGFPE, signal.SIGBUS, signal.SIGILL)
-SIGNALLED = 128
-"""What is added to the number of one of these signals in the exit code of a process that it ended."""
 
 
 @dataclass(frozen=True)

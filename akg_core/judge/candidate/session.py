@@ -68,16 +68,10 @@ class CandidateSession(Closing):
         self._leaving = contextlib.ExitStack()
         self._leaving.callback(self._has_run.set)
         self.folder = self._leaving.enter_context(prepared.room())
+        own = _MEMORY + _ON_A_DEVICE * prepared.lends + _OF_A_CORE * cores()
         self._limits = Limits(
             seconds=seconds or (_LONGEST if simulated else _GRACE_SECONDS),
-            memory_bytes=sum(
-                (
-                    _MEMORY,
-                    _ON_A_DEVICE * prepared.lends,
-                    _OF_A_CORE * cores(),
-                    memory_estimate.bytes_of_process(prepared.task),
-                )
-            ),
+            memory_bytes=own + memory_estimate.bytes_of_process(prepared.task),
             confined=True,
             sealed=not prepared.lends,
             paused=not prepared.lends,
