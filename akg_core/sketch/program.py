@@ -63,6 +63,15 @@ def turns(loop: ast.Range) -> int:
     return len(range(*bounds)) if len(bounds) == 3 else 1
 
 
+def roots(program: ast.Program) -> dict[str, str]:
+    """By the name of a view, the tensor that it is of, through all views in between."""
+    found: dict[str, str] = {}
+    for node in statements(program):
+        if isinstance(node, ast.View):
+            found[node.target] = found.get(node.tensor, node.tensor)
+    return found
+
+
 def memory_orders(program: ast.Program) -> dict[str, tuple[int, ...]]:
     """The tensors from outside that a program takes by one permute alone, of which a kernel is given what comes of it:
     that is the order of their dims in memory.
@@ -70,11 +79,10 @@ def memory_orders(program: ast.Program) -> dict[str, tuple[int, ...]]:
     Callers that have them in another order hand over a copy; what is not named here lies row by row.
     """
     taken: dict[str, set[tuple[int, ...]]] = {tensor.name: set() for tensor in program.tensors}
-    views: dict[str, str] = {}  # of which tensor from outside
+    views = roots(program)
     launched: set[str] = set()
     for node in statements(program):
         if isinstance(node, ast.View):
-            views[node.target] = views.get(node.tensor, node.tensor)
             if node.tensor in taken:
                 permuted = node.args if node.op == "permute" else ()
                 taken[node.tensor].add(tuple(int(arg.value) for arg in permuted if isinstance(arg, ast.Number)))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from akg_core.dtypes import DTYPES
+from akg_core.dtypes import DTYPES, is_float
 from akg_core.records import Argument, Interface, Parameter
 from akg_core.sketch import ast
 from akg_core.sketch.program import memory_orders
@@ -112,6 +112,18 @@ def checked(given: Sequence[Given]) -> list[str]:
     lines.append(f"if not ({' and '.join(f'({test})' for test in tests)}):")
     lines += [f"    {names} = _fitted(self, {names})", f"    _device = {first}.device"]
     return lines
+
+
+def watched(given: Sequence[Given], interface: Interface) -> list[str]:
+    """The lines that bind `_grad`, where there are floats: whether somebody may ask for gradients of what comes out."""
+    floats = [tensor.name for tensor in given if is_float(tensor.dtype)]
+    if not floats:
+        return []
+    lines = [f"_grad = _is_grad_enabled() and ({' or '.join(f'{name}.requires_grad' for name in floats)})"]
+    lines.append("_grad = _grad or _forward_ad._current_level >= 0")
+    updated = [spelled(a.path or (a.name,)) for a in interface.arguments if a.mutated]
+    updated += [p.name for p in interface.parameters if p.mutated and p.kind == "parameter"]
+    return [*lines, "if _grad:", f"    _refuse_updates({updated})"] if updated else lines
 
 
 @dataclass(frozen=True, slots=True)

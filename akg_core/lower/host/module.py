@@ -25,7 +25,8 @@ from akg_core.lower.host.arguments import (
     spoken_for,
 )
 from akg_core.lower.host.call import Call
-from akg_core.lower.host.checks import TORCH_NAMES, checked, given_tensors, python_tuple, sizes_of
+from akg_core.lower.host.checks import TORCH_NAMES, checked, given_tensors, python_tuple, sizes_of, watched
+from akg_core.lower.host.lifetimes import unneeded
 from akg_core.lower.host.names import unlike
 from akg_core.lower.host.packing import packed
 from akg_core.lower.host.turns import TurnsLauncher, is_even, written
@@ -33,7 +34,7 @@ from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
 from akg_core.records import HOST, Interface, Sketch
 from akg_core.sketch import ast
 from akg_core.sketch.check.shapes import sized, substitute
-from akg_core.sketch.program import kept_tensors, nested, program_of, statements
+from akg_core.sketch.program import kept_tensors, nested, program_of, roots, statements
 from akg_core.sketch.scalars import floats_of
 from akg_core.sketch.show import show_expression
 
@@ -96,7 +97,6 @@ class _Forward:
         self.interface, self.tree, self.program, self.launch = interface, tree, program, launch
         self.dims: dict[str, Dims] = {tensor.name: tensor.dims for tensor in program.tensors}
         self.dtypes = {tensor.name: tensor.dtype for tensor in program.tensors}
-        self.viewed = {node.target: node.tensor for node in statements(program) if isinstance(node, ast.View)}
         for node in statements(program):
             if isinstance(node, ast.Allocate):
                 self.dims[node.target], self.dtypes[node.target] = node.dims, node.dtype
@@ -124,6 +124,7 @@ class _Forward:
         names = {name: self.name(name) for name in bound}
         self.sizes = sizes_of(interface, inputs, bound, names)
         self.once = kept_tensors(program)
+        self.apart: set[str] = set()  # names that only a function of its own has
         self.parts: dict[str, Part] = {}  # by their names: views that are items of what is split before a loop
         self.steps = tuple(self._steps())
         self.calls = tuple(step.call for step in self.steps if step.call is not None)
@@ -137,7 +138,7 @@ class _Forward:
         bound = [(self.name(tensor.name), argument) for tensor, argument in self.arguments]
         lines += [f"    {name} = {a.name}" for name, a in bound if a.kind == "tensor" and name != a.name]
         made = [f"{self.name(name)} = _numbers({table.name!r}, _device)" for name, table in self.tables.items()]
-        checks = (*checked(self.given), *contents(self.interface), *made, *self._watched())
+        checks = (*checked(self.given), *contents(self.interface), *made, *watched(self.given, self.interface))
         lines += [f"    {line}" for line in checks]
         extents = [(self.name(tensor.name), a) for tensor, a in self.arguments if a.kind == "size"]
         lines += [f"    {name} = _extent({called(a)!r}, {a.name}, _device)" for name, a in extents]
@@ -149,17 +150,6 @@ class _Forward:
         lines += [f"    {line}" for line in self._sizes()]
         lines += [f"    {line}" for line in self._statements()]
         return lines
-
-    def _watched(self) -> list[str]:
-        """Whether somebody may ask for gradients of what comes out."""
-        floats = [tensor.name for tensor in self.given if is_float(tensor.dtype)]
-        if not floats:
-            return []
-        lines = [f"_grad = _is_grad_enabled() and ({' or '.join(f'{name}.requires_grad' for name in floats)})"]
-        lines.append("_grad = _grad or _forward_ad._current_level >= 0")
-        updated = [called(a) for a in self.interface.arguments if a.mutated]
-        updated += [p.name for p in self.interface.parameters if p.mutated and p.kind == "parameter"]
-        return [*lines, "if _grad:", f"    _refuse_updates({updated})"] if updated else lines
 
     def name(self, name: str) -> str:
         """A name of the program as a Python name."""
@@ -273,6 +263,7 @@ class _Forward:
 
     def _statements(self) -> list[str]:
         lines = self._kept()
+        ended = unneeded(self.program)
         at_once: set[int] = set()  # statements of loops that one call turns
         for step in self.steps:
             indent = "    " * step.depth
@@ -286,7 +277,7 @@ class _Forward:
                     turned = turned or [*self._splits(node), f"for {self.name(node.variable)} in range({bounds}):"]
                     lines += [f"{indent}{line}" for line in turned]
                 case ast.Allocate(fill=fill) if node.target not in self.once and not isinstance(fill, ast.Expr):
-                    lines.append(self._allocate(node))
+                    lines += [*self._freed(ended[node.target]), self._allocate(node)]
                 case ast.View() if node.target not in self.once:
                     lines.append(f"{indent}{self._view(node)}")
                 case ast.Launch() if step.call is not None and not node.once:
@@ -294,6 +285,12 @@ class _Forward:
                 case ast.Return():
                     lines += self._return([self.name(name) for name in node.tensors])
         return lines
+
+    def _freed(self, tensors: Sequence[str]) -> list[str]:
+        """What gives back the memory of tensors: forward forgets all names that it has for it."""
+        split = (self._split(part) for part in self.parts.values() if part.tensor in tensors)
+        names = [*(self.name(name) for name in tensors if name not in self.apart), *dict.fromkeys(split)]
+        return [f"{' = '.join(names)} = None"] if names else []
 
     def _allocate(self, node: ast.Allocate) -> str:
         options = f"dtype=torch.{TORCH_NAMES[node.dtype]}, device=_device"
@@ -333,6 +330,7 @@ class _Forward:
         body: list[str] = []
         for step in steps:
             if isinstance(step.node, ast.View) and step.node.target not in self.once:
+                self.apart.add(step.node.target)
                 body.append(self._view(step.node))
             elif step.call is not None:
                 body += self._guards(step.call)
@@ -367,18 +365,13 @@ class _Forward:
 
     # --- launches that run once ---------------------------------------------------------------------------
 
-    def _root(self, name: str) -> str:
-        """The tensor that a view is of, through all views in between; any other tensor itself."""
-        while name in self.viewed:
-            name = self.viewed[name]
-        return name
-
     def _kept(self) -> list[str]:
         """All launches that run once, done again when a parameter may have been written to, or a size has changed."""
         launches = [call.launch for call in self.calls]
         if not any(node.once for node in launches):
             return []
-        reads = {self._root(name) for node in launches if node.once for name in node.tensors}
+        root = roots(self.program)
+        reads = {root.get(name, name) for node in launches if node.once for name in node.tensors}
         sources = [self.name(t.name) for t in self.program.tensors if t.role == "Param" and t.name in reads]
         results = [self.name(name) for name in self.dims if name in self.once]
         sizes = map(self.name, self.program.dimensions)
@@ -393,6 +386,6 @@ class _Forward:
                     lines += [f"    {line}" for line in self._launch(step.call)]
         lines.append(f"    kept.keep({python_tuple(sources)}, {python_tuple(results)})")
         lines.append(f"{python_tuple(results)} = kept.tensors")
-        later = {self.name(self._root(name)) for node in launches if not node.once for name in node.tensors}
+        later = {self.name(root.get(name, name)) for node in launches if not node.once for name in node.tensors}
         read = ((index, source) for index, source in enumerate(sources) if source in later)
         return lines + [f"{source} = kept.read({index}, {source})" for index, source in read]
