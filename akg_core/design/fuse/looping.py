@@ -17,13 +17,15 @@ def add_loop(partition: Partition, loop: Loop) -> Cluster:
     cluster = Cluster("loop", (), frozenset(), heads=[loop])
     partition.clusters.add(cluster)
     given, fixed = (tuple(_whole(partition, v, cluster) for v in values) for values in (loop.given, loop.fixed))
+    earlier = [partition.clusters.rank(other) for other in partition.clusters if other.kind == "loop"]
+    since = max(earlier[:-1], default=-1) + 1  # no tensor is taken before the loop that ends before this one begins
     states = []
     for source, value in zip(loop.before, loop.initial, strict=True):
         name = source.origin.partition(":")[2]
         shape = (loop.steps + 1, *source.shape)
         buffer = partition.buffers.part(name, source.dtype, shape)
         first = loop.steps if loop.reverse else index(0)
-        partition.write(Target(compute("copy", value), buffer, _row(first)), cluster)
+        partition.write(Target(compute("copy", value), buffer, _row(first)), cluster, since=since)
         states.append(buffer)
     partition.loops[loop] = Looped(given, fixed, tuple(states))
     return cluster

@@ -280,15 +280,19 @@ class Partition:
             return False
         return buffer.order == tuple(range(len(buffer.order))) and self._rows(head, own_dims(head))
 
-    def write(self, target: Target, before: Cluster | None = None, beside: Cluster | None = None) -> Cluster:
-        """The cluster that writes a target; `beside`: one that writes to the same tensor."""
+    def write(
+        self, target: Target, before: Cluster | None = None, beside: Cluster | None = None, since: int = 0
+    ) -> Cluster:
+        """The cluster that writes a target; `beside`: one that writes to the same tensor. `since`: the least rank of
+        one that is not made for it.
+        """
         value, needed = target.value, frozenset[AnchorKey]()
         for root in target.roots:
             self.add(root)
             needed |= self.needs(root)
         last, first = self._latest(needed), self._loaded_from(value)
         stop = len(self.clusters) if before is None else self._rank(before)
-        for cluster in self.clusters.between(max(last, 0), stop):
+        for cluster in self.clusters.between(max(last, since), stop):
             near = cluster is beside and cluster.kind == "map" and cluster.space == value.shape
             chained = not needed.isdisjoint(cluster.heads)
             related = near or chained or self._shares(cluster, value)
