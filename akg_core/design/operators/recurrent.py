@@ -72,13 +72,16 @@ def _gate(gates: Value, number: int, size: Index) -> Value:
     return narrow(gates, 1, size * number, size)
 
 
-def _gates(x: Value, weights: Weights, size: Index, dtype: str) -> list[Value]:
-    """x [B, P] times the part [P, H] that each gate has of the hidden state's weight [P, G*H], H being `size`."""
+def _gates(x: Value, weights: Weights, size: Index, dtype: str, now: Value | None = None) -> list[Value]:
+    """x [B, P] times the part [P, H] that each gate has of the hidden state's weight [P, G*H], H being `size`; plus
+    its part of `now` [B, G*H], if given.
+    """
     weight = weights.hidden
     count = weight.shape[1].exact(size)
     assert count is not None and count.constant is not None
     if not weights.together:
         whole = _product(x, weight, dtype)
+        whole = whole if now is None else now + cast(whole, now.dtype)
         return [_gate(whole, number, size) for number in range(count.constant)]
     (rows, inner), total = x.shape, wide(dtype)
     space = (rows, size, inner)
@@ -88,14 +91,13 @@ def _gates(x: Value, weights: Weights, size: Index, dtype: str) -> list[Value]:
         own = view(cast(weight, total), space, lambda at: (at[2], size * number + at[1]))
         return reduced("sum", mine * own, (2,))
 
-    return [summed(number) for number in range(count.constant)]
+    sums = [summed(number) for number in range(count.constant)]
+    return sums if now is None else [_gate(now, n, size) + cast(part, now.dtype) for n, part in enumerate(sums)]
 
 
 def _lstm_turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str) -> tuple[Value, ...]:
     hidden, cell = states
-    size = cell.shape[1]
-    parts = enumerate(_gates(hidden, weights, size, dtype))
-    gates = [_gate(now, n, size) + cast(part, now.dtype) for n, part in parts]
+    gates = _gates(hidden, weights, cell.shape[1], dtype, now)
     entering, kept, leaving = (compute("sigmoid", gates[n]) for n in (0, 1, 3))
     before = cast(cell, now.dtype)
     after = kept * before + entering * compute("tanh", gates[2])
@@ -120,8 +122,8 @@ def _gru_turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str)
 def _plain_turn(function: str) -> Callable[[Value, Sequence[Value], Weights, str], tuple[Value, ...]]:
     def turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str) -> tuple[Value, ...]:
         (hidden,) = states
-        (gate,) = _gates(hidden, weights, hidden.shape[1], dtype)
-        return (compute(function, now + cast(gate, now.dtype)),)
+        (gate,) = _gates(hidden, weights, hidden.shape[1], dtype, now)
+        return (compute(function, gate),)
 
     return turn
 
