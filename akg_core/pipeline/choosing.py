@@ -17,17 +17,20 @@ def following(
     """The one to judge next; None when there is none, or enough were tried.
 
     It is the first of another design, then of the same: what is wrong with one schedule is mostly wrong with all.
-    So it is with designs that round factors, where that is mostly not exact enough, and when there is one try left.
+    So it is with designs that round factors, where that is mostly not exact enough, when there is one try left, and
+    when one that does not was refused.
     """
     if len(refused) >= ATTEMPTS:
         return None
     tried = [(each.design, each.instead_of or each.schedule) for each, _ in refused]
     designs = [design for design, _ in tried]
     last = len(refused) == ATTEMPTS - 1
+    inexact = any(not each.design.sketch.rounds for each, _ in refused)
     coarse = {each.design.sketch.rounds for each, why in refused if last or _is_mostly_wrong(why)} - {""}
 
     def doubts(candidate: Candidate) -> tuple[bool, bool]:
-        return candidate.design in designs, candidate.design.sketch.rounds in coarse
+        rounds = candidate.design.sketch.rounds
+        return candidate.design in designs, rounds in coarse or bool(rounds and inexact)
 
     waiting = list[Candidate]()
     for candidate in candidates:

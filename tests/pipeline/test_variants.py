@@ -172,3 +172,9 @@ def test_with_one_try_left_a_sketch_that_does_not_round_comes_next() -> None:
     pipeline.right = (True, True, False)
     offered = list(Defaults([*(design(f"v{number}", "tf32") for number in range(4)), design("exact")]))
     assert pipeline.accept(PREPARED, offered).design.sketch.name == "exact"
+
+
+def test_where_one_that_does_not_round_was_refused_none_comes_next_that_does() -> None:
+    pipeline = Judged("incorrect", "correct")
+    offered = list(Defaults([design("compensated"), design("tf32", "tf32"), design("plain")]))
+    assert pipeline.accept(PREPARED, offered).design.sketch.name == "plain"

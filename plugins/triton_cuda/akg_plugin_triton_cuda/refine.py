@@ -10,5 +10,7 @@ FORMAT = "tf32"  # what tensor cores round the operands of a "fast" product to
 
 
 def refine(sketch: Sketch) -> tuple[Sketch, ...]:
-    """The sketch with compensated products first, then with rounded ones; as it is when it has no open product."""
+    """The sketch with compensated products first, then with plain ones, then with rounded ones; as it is when it has no
+    open product.
+    """
     return akg_triton.refine.refine(sketch, FORMAT)

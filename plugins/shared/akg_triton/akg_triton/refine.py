@@ -1,8 +1,9 @@
 """A chip's own view of a sketch: how products of f32 are made on matrix units.
 
 Plain f32 products run outside of them. Where a sketch leaves it open, products become error-compensated ones, which are
-about as exact as f32; a second sketch rounds the operands and makes one narrow product, for where the reference's own
-arithmetic does no better. Which of them is right and which is fast, the judge and the tuner find out.
+about as exact as f32, but for operands below the normal numbers, of which matrix units make zero. A second sketch has
+plain products, for where that matters; a third rounds the operands and makes one narrow product, for where the
+reference's own arithmetic does no better. Which of them is right and which is fast, the judge and the tuner find out.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from akg_core.plugin.sketch import Call, Expr, Text, Tune, ast, parse, require, 
 
 
 def refine(sketch: Sketch, rounds: str) -> tuple[Sketch, ...]:
-    """The sketch with compensated products first, then with rounded ones; as it is when it has no open product.
+    """The sketch with compensated products first, then with plain ones, then with rounded ones; as it is when it has no
+    open product.
 
     `rounds`: the format that operands of narrow products are rounded to ("tf32").
     """
@@ -25,8 +27,12 @@ def refine(sketch: Sketch, rounds: str) -> tuple[Sketch, ...]:
         return (sketch,)
     compensated = _with(tree, lambda call: _said(call, Tune(("split3", "ieee"))))
     rounded = _with(tree, lambda call: _said(_rounded(call, rounds), Text("fast")))
-    exact = sketch.model_copy(update={"text": show(compensated)})
-    return exact, sketch.model_copy(update={"text": show(rounded), "rounds": rounds})
+    plain = _with(tree, lambda call: _said(call, Text("ieee")))
+    return (
+        sketch.model_copy(update={"text": show(compensated)}),
+        sketch.model_copy(update={"text": show(plain)}),
+        sketch.model_copy(update={"text": show(rounded), "rounds": rounds}),
+    )
 
 
 def _open(node: object) -> bool:

@@ -33,17 +33,19 @@ def refined(text: str) -> tuple[str, ...]:
     return tuple(s.text for s in refine(Sketch(name="test", text=text, interface=Interface(arguments=())), "tf32"))
 
 
-def test_compensated_products_come_first_and_rounded_ones_second() -> None:
-    first, second = map(parse, refined(PRODUCT))
-    (choice,) = space(first)
+def test_compensated_products_come_first_then_plain_ones_then_rounded_ones() -> None:
+    compensated, plain, rounded = map(parse, refined(PRODUCT))
+    (choice,) = space(compensated)
     assert choice.key == "mm.acc.precision" and choice.choices == ("split3", "ieee")
-    assert default(first).values == {"mm.acc.precision": "split3"} and not space(second)
+    assert default(compensated).values == {"mm.acc.precision": "split3"} and not space(rounded)
     a, b = torch.randn(40, 30), torch.randn(30, 20)
-    torch.testing.assert_close(interpret(first, [a, b]).outputs[0], a @ b)
-    error = (interpret(second, [a, b]).outputs[0] - a @ b).abs().max()
+    torch.testing.assert_close(interpret(compensated, [a, b]).outputs[0], a @ b)
+    error = (interpret(rounded, [a, b]).outputs[0] - a @ b).abs().max()
     assert 1e-5 < error < 5e-2, "rounded to ten bits"
-    exact, rounded = refine(Sketch(name="test", text=PRODUCT, interface=Interface(arguments=())), "tf32")
-    assert (exact.rounds, rounded.rounds) == ("", "tf32"), "what judging one tells of others"
+    assert not space(plain) and 'precision="ieee"' in refined(PRODUCT)[1]
+    torch.testing.assert_close(interpret(plain, [a, b]).outputs[0], a @ b)
+    sketches = refine(Sketch(name="test", text=PRODUCT, interface=Interface(arguments=())), "tf32")
+    assert [each.rounds for each in sketches] == ["", "", "tf32"], "what judging one tells of others"
 
 
 @pytest.mark.parametrize(
