@@ -29,7 +29,7 @@ from akg_core.lower.host.checks import TORCH_NAMES, checked, given_tensors, pyth
 from akg_core.lower.host.lifetimes import unneeded
 from akg_core.lower.host.names import unlike
 from akg_core.lower.host.packing import packed
-from akg_core.lower.host.turns import TurnsLauncher, is_even, written
+from akg_core.lower.host.turns import TURN, TurnsLauncher, is_even, written
 from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
 from akg_core.records import HOST, Interface, Sketch
 from akg_core.sketch import ast
@@ -56,7 +56,8 @@ def write_module(
     arguments are handed to kernels. `launcher`: how all turns of a loop are launched at once, if so. Raises
     SketchError where the program cannot be (it should have been checked).
     """
-    forward = _Forward(sketch.interface, tree, program_of(tree), launch, floats, spoken_for(prelude), launcher)
+    taken = spoken_for(prelude) | ({TURN} if launcher else set())
+    forward = _Forward(sketch.interface, tree, program_of(tree), launch, floats, taken, launcher)
     body = forward.lines()
     device = device if forward.calls else "None"  # views are good anywhere
     tables = tuple(forward.tables.values())

@@ -89,9 +89,9 @@ def model(x: In["f32", 32, 8]):
 _names = itertools.count()
 
 
-def build(folder: Path, program: str) -> tuple[ModuleType, str]:
+def build(folder: Path, text: str) -> tuple[ModuleType, str]:
     argument = Argument(name="x", kind="tensor", dtype="f32", shape=(4, 8))
-    sketch = Sketch(name="turned", text=KERNELS + program, interface=Interface(arguments=(argument,)))
+    sketch = Sketch(name="turned", text=text, interface=Interface(arguments=(argument,)))
     source = emit(sketch, Schedule(), CPU)
     result = building.compile_kernel(source, CPU, folder)
     assert result.ok, result.log
@@ -107,11 +107,12 @@ def loaded(folder: Path) -> ModuleType:
     return module
 
 
-def check(folder: Path, program: str, rows: int, columns: int) -> str:
-    """What kernels give, by the binding and by ctypes, and their module's text."""
-    module, text = build(folder, program)
+def check(folder: Path, program: str, rows: int, columns: int, name: str = "step") -> str:
+    """What kernels give, by the binding and by ctypes, and their module's text. `name`: of the kernel `step`."""
+    sketch = (KERNELS + program).replace("step(", f"{name}(")
+    module, text = build(folder, sketch)
     x = torch.randn(rows, columns)
-    (want,) = interpret(parse(KERNELS + program), [x]).outputs
+    (want,) = interpret(parse(sketch), [x]).outputs
     assert torch.allclose(module.ModelNew()(x), want, rtol=1e-5, atol=1e-4)
     next(folder.glob("akg_binding*")).unlink()
     assert torch.allclose(loaded(folder).ModelNew()(x), want, rtol=1e-5, atol=1e-4)
@@ -124,6 +125,11 @@ def test_a_loop_of_so_many_turns(tmp_path: Path, turns: int) -> None:
     assert f"_library.turns(range(0, {turns}, 1), _turn, False)" in text, "too little to wake threads for"
 
 
+@pytest.mark.parametrize("name", ["turns", "all_turns", "_turn"])
+def test_kernels_may_be_called_as_what_turns_them(tmp_path: Path, name: str) -> None:
+    check(tmp_path, EVEN.replace("COLUMNS", "8").replace("TURNS", "3"), 4, 8, name)
+
+
 def test_threads_stay_at_it_where_there_is_much(tmp_path: Path) -> None:
     text = check(tmp_path, EVEN.replace("COLUMNS", "100000").replace("TURNS", "7"), 4, 100000)
     assert "_library.turns(range(0, 7, 1), _turn, True)" in text
@@ -131,7 +137,7 @@ def test_threads_stay_at_it_where_there_is_much(tmp_path: Path) -> None:
 
 def test_what_a_loop_links_is_what_any_kernel_does(tmp_path: Path) -> None:
     """More of the library of C++ would be more than a kernel may call, where that is linked statically."""
-    build(tmp_path, EVEN.replace("COLUMNS", "48").replace("TURNS", "7"))
+    build(tmp_path, KERNELS + EVEN.replace("COLUMNS", "48").replace("TURNS", "7"))
     names = subprocess.run(
         ["nm", "-D", "--undefined-only", "kernel.so"], cwd=tmp_path, capture_output=True, text=True, check=True
     ).stdout

@@ -64,7 +64,7 @@ struct Library {
             launches.push_back({kernel.function, std::int64_t(begin.size()), begin.data(), steps.data(), sizes.data()});
         }
         const auto all = reinterpret_cast<void (*)(std::int64_t, std::int64_t, const Launch*, std::int64_t)>(
-            reinterpret_cast<void*>(kernel("akg_turns").function));
+            reinterpret_cast<void*>(kernel("all_turns").function));
         py::gil_scoped_release release;
         all(std::int64_t(count), std::int64_t(launches.size()), launches.data(), together);
     }

@@ -19,7 +19,7 @@ HEAD = """// Generated from a sketch; the comments at the right name its lines.
 namespace akg {
 """
 TURNS = """
-extern "C" void akg_turns(i64 count, i64 number, const Launch* launches, i64 together) {
+extern "C" void all_turns(i64 count, i64 number, const Launch* launches, i64 together) {
     turns(count, number, launches, together != 0);
 }
 """
