@@ -389,12 +389,30 @@ def test_what_is_made_whole_is_no_further_rounded() -> None:
             assert x.clone().ceil_().long().tolist() == [-2, 1, 1000001] and x.floor().frac().tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("antialias", [False, True])
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
-def test_an_image_in_parts_is_the_image(mode: str) -> None:
+def test_an_image_in_parts_is_the_image(mode: str, antialias: bool) -> None:
     x = torch.randn(2, 3, 17, 23, dtype=torch.float64)
-    due = interpolate(x, (13, 40), mode=mode)
+    if antialias:
+        x[0, 0, 3, 4], x[1, 2, 0, 0] = math.nan, math.inf
+    due = interpolate(x, (13, 40), mode=mode, antialias=antialias)
     with in_double(accuracy.roundoff(torch.float64), 1):
-        assert (interpolate(x, (13, 40), mode=mode) - due).abs().max() < 1e-12
+        made = interpolate(x, (13, 40), mode=mode, antialias=antialias)
+    torch.testing.assert_close(made, due, rtol=1e-11, atol=1e-12, equal_nan=True)
+
+
+def test_weights_of_an_antialiased_image_are_rounded() -> None:
+    x = torch.full((1, 1, 16, 16), 100.0, dtype=torch.float64)
+    x[..., 1::2] = -100.0
+    due = interpolate(x, (16, 9), mode="bicubic", antialias=True)
+    moved = torch.zeros_like(due)
+    for seed in range(8):
+        with in_double(accuracy.roundoff(torch.float32), seed):
+            moved = torch.maximum(moved, (interpolate(x, (16, 9), mode="bicubic", antialias=True) - due).abs())
+    assert bool((moved > 2e-6).all()) and bool((moved < 2e-3).all()), "by the size of what cancels, not of what is left"
+    whole = torch.arange(48, dtype=torch.uint8).view(1, 3, 4, 4)
+    with in_double(accuracy.roundoff(torch.float32), 1):
+        assert interpolate(whole, (2, 2), mode="bilinear", antialias=True).dtype == torch.uint8
 
 
 @pytest.mark.parametrize(("dtype", "due"), [(torch.float32, {"0.0", "nan"}), (torch.float64, {"0.0"})])

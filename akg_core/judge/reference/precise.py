@@ -32,6 +32,7 @@ from torch.utils._pytree import tree_leaves
 from akg_core.errors import is_of_memory
 from akg_core.judge.reference.reordered import products
 from akg_core.judge.reference.steps import Decided, Held, Taker, as_held, name_of
+from akg_core.task.decompositions import antialias
 from akg_core.task.source.load import ReferenceModule, line_of
 from akg_core.worker.tensors import transform
 
@@ -147,8 +148,10 @@ class _Double(TorchDispatchMode):
         if not self._roundoff:
             return _ACCURATE.get(func, func)(*args, **kwargs)
         if func in _decompositions():
-            most = _OF_PLACES if name_of(func).startswith("upsample") else math.inf
-            return self._apart(_decompositions()[func], args, kwargs, most)
+            most = _OF_PLACES if "upsample" in name_of(func) else math.inf
+            made = self._apart(_decompositions()[func], args, kwargs, most)
+            if made is not NotImplemented:
+                return made
         if self._flushed and name_of(func) in _MATRIX_PRODUCTS:
             args = transform(args, _in_parts)
         result = func(*args, **kwargs)
@@ -230,7 +233,7 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
     from torch._decomp import get_decompositions
 
     known = [getattr(torch.ops.aten, name) for name in _COMPOSED if hasattr(torch.ops.aten, name)]
-    return dict(get_decompositions(known))
+    return dict(get_decompositions(known)) | antialias.decompositions(antialias.tap_by_tap)
 
 
 def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
