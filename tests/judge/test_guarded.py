@@ -95,6 +95,38 @@ def test_places_that_come_again_late_are_no_memory_that_is_kept(
     assert report.finished and report.broken_rules == rules, report
 
 
+class Updating(nn.Module):
+    """Gives back what it was given; `holds`: and keeps other memory of as many answers."""
+
+    holds = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.own: list[torch.Tensor] = []
+
+    def forward(self, xs: list[torch.Tensor]) -> list[torch.Tensor]:
+        answers = [x.clone() for x in xs] if self.holds else [*xs]
+        self.own += [answer.view(-1) for answer in answers] if self.holds else []
+        return answers
+
+
+class Holding(Updating):
+    holds = True
+
+
+@pytest.mark.parametrize(("model", "rules"), [(Updating, ()), (Holding, (guarded.KEEPS_ANSWERS,))])
+def test_arguments_that_are_given_back_are_no_memory_that_a_kernel_keeps(
+    tmp_path: Path, model: type[nn.Module], rules: tuple[str, ...]
+) -> None:
+    save(tmp_path / "inputs", [[torch.full((4,), float(number)) for number in range(12)]])
+    updates = () if model is Holding else tuple(range(12))
+    folder = {"inputs": tmp_path / "inputs", "outputs": tmp_path / "outputs"}
+    case = Case(name="drawn", **folder, order=(0,) * 2, updates=updates)
+    subject = Subject(SimpleNamespace(ModelNew=model), case, HOST, lambda: lambda: None)
+    report = guarded.run(subject, case, [])
+    assert report.finished and report.broken_rules == rules, report
+
+
 class Late(nn.Module):
     """Its thread writes the answer once it is asked whether that has changed, however slow the machine is."""
 

@@ -70,7 +70,8 @@ class _Run:
                 start, [series[which] for which in order[start : start + step]], seeds[start : start + step]
             )
             start, step = start + step, max(1, _WATCHED * step // seen)
-        if self.earlier.kept(parameters(self.subject.model)) > _HELD or self._keeps_each():
+        arguments = [value for value in flatten(self.last).values() if isinstance(value, torch.Tensor)]  # we hold these
+        if self.earlier.kept([*parameters(self.subject.model), *arguments]) > _HELD or self._keeps_each():
             self.rules.append(KEEPS_ANSWERS)
 
     def _keeps_each(self) -> bool:
