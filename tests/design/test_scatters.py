@@ -34,6 +34,7 @@ WRITTEN = [
     ("(x > 0).scatter(1, y, False)", SPARSE), ("x.diagonal_scatter(z[0, :5], 1)", SPARSE),
     *((f"x.scatter_reduce(1, y, z, '{k}', include_self={s})", SPARSE)
       for k in ("sum", "prod", "mean", "amax", "amin") for s in (True, False)),
+    ("(x * 1e-30).scatter_reduce(1, y, z.sign() * 1e20, 'prod')", SPARSE),  # 1e-30, and then 1e-10, 1e10, 1e30
     *((f"x.index_reduce(0, y, z, '{k}')", PICKED) for k in ("prod", "mean", "amax")),
     ("x.long().scatter_reduce(1, y, z.long(), 'amax')", SPARSE),
     ("x.index_put((torch.zeros(24, dtype=torch.long),), z)", ROWS), ("x.scatter(0, 0 * y[:, :9], z[:, :9])", SPARSE),

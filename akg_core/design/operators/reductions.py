@@ -139,7 +139,10 @@ def distances(c: Call) -> Value:
     one = index(1)
     left = expand(reshape(left, (*left.shape[:-2], rows, one, width)), spread)
     right = expand(reshape(right, (*right.shape[:-2], one, columns, width)), spread)
-    return normed(left - right, order, (len(c.shape),))
+    apart = left - right
+    if order == math.inf:  # PyTorch's largest difference passes over NaNs, its other sums do not
+        apart = where(predicate("isnan", apart), 0.0, apart, apart.dtype)
+    return normed(apart, order, (len(c.shape),))
 
 
 @rule("logsumexp")

@@ -111,7 +111,7 @@ def _reduced(places: Places, base: Value, updates: Value, kind: str, with_base: 
     none = literal(identity(join, dtype), dtype)
     start = base if with_base else none
     if kind == "prod":
-        found = start * places.looked_for(updates, "prod")
+        found = _multiplied(places, start, updates)
     else:
         found = places.joined(start, updates, _JOINS[kind])
     if kind == "mean":
@@ -120,6 +120,16 @@ def _reduced(places: Places, base: Value, updates: Value, kind: str, with_base: 
         whole = cast(count, dtype)
         found = arithmetic("/" if is_float(dtype) else "//", found, whole, dtype=dtype)
     return found if with_base else where(places.touched(), found, base, dtype)
+
+
+def _multiplied(places: Places, base: Value, updates: Value) -> Value:
+    """The base times all updates of each place, floats in double precision.
+
+    PyTorch begins with the base: of a tiny one and large updates each step is a number, and so must their product be.
+    """
+    dtype = "f64" if is_float(base.dtype) else base.dtype
+    found = cast(base, dtype) * places.looked_for(cast(updates, dtype), "prod")
+    return cast(found, base.dtype)
 
 
 @rule("put")
