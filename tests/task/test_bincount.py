@@ -26,6 +26,9 @@ BOUNDED = [
     "torch.bincount(x, minlength=9)[:-1].sqrt() * w[:8]", "(torch.bincount(x.view(-1), minlength=9), w[:9][x])",
     "(torch.bincount(x.view(2, 25)[1], minlength=9), w[:9].scatter(0, x.view(2, 25)[1], 1.0))",
     "torch.mv(w[:45].view(5, 9), torch.bincount(x, minlength=9).float())",
+    "torch.bincount(x, minlength=9)[:9]", "torch.bincount(x, minlength=9)[:8] * w[:8]",
+    "(n := torch.bincount(x, w, 9))[1:4] / n[8]",
+    "torch.bincount(x, minlength=9).reshape(3, 3).float().diag()", "torch.bincount(x[w > 0], minlength=9)[:6]",
 ]  # fmt: skip
 UNBOUNDED = [
     "torch.bincount(x, minlength=9)", "torch.bincount(x % 10, minlength=9)",
@@ -35,7 +38,9 @@ UNBOUNDED = [
     "torch.bincount(x % 5 + x % 5, minlength=8)",
     "torch.bincount((w.clamp(max=2.5) + w.clamp(max=2.5)).long(), minlength=5)",
     "torch.bincount((x - 300).to(torch.uint8), minlength=9)", "torch.bincount(torch.where(w > 0, x, 1), minlength=9)",
-    "torch.bincount(x, minlength=9)[:8] * w[:8]", "(n := torch.bincount(x, minlength=9))[x] + n.sum()",
+    "((n := torch.bincount(x, minlength=9))[:3], n)", "(n := torch.bincount(x, minlength=9))[x] + n.sum()",
+    "torch.bincount(x, minlength=9)[2:]", "torch.bincount(x, minlength=9)[:10]", "sum(torch.bincount(x, minlength=9))",
+    "torch.bincount(x, minlength=9).view(3, -1)", "torch.bincount(x, minlength=9)[:-3]",
     "torch.bincount(x, minlength=9) * w[0]", "torch.bincount(x, minlength=9).log().add(1)",
 ]  # fmt: skip
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from akg_core.errors import TaskError
 from akg_core.records import Dim, Graph, Interface, Node
-from akg_core.task.graph import GraphIndex, is_reference, resolve
+from akg_core.task.graph import GraphIndex, is_reference, reference, resolve
 from akg_core.task.tracing.implied import end_of_places, is_known_size, made_of
 
 _LIBRARY = torch.library.Library("akg_core", "FRAGMENT")
@@ -61,13 +61,38 @@ def require_bounded(graph: Graph, interface: Interface) -> None:
             continue
         end, wanted = _end(index, node.args[0]), node.args[2]
         bounded = end == wanted or (isinstance(end, int) and isinstance(wanted, int) and end <= wanted)
-        if not bounded and not is_known_size(index, node):
+        if not bounded and not is_known_size(index, node) and not _takes_the_first(index, node):
             place = f"{node.where}: " if node.where else ""
             raise TaskError(
                 f"{place}`{node.wrote}` counts more numbers than minlength says where one is as large, and nothing "
                 "in forward says that none is.",
-                "Say so: torch.bincount(x.clamp(max=n - 1), minlength=n).",
+                "Say so: torch.bincount(x.clamp(max=n - 1), minlength=n), or torch.bincount(x, minlength=n)[:n].",
             )
+
+
+def _takes_the_first(index: GraphIndex, node: Node) -> bool:
+    """Whether forward takes only counts that there are in any case: by slices, or one by one.
+
+    Slices of one are no proof: a loop over all counts has these, too.
+    """
+    value, (size,) = reference(node.name), node.shapes[0]
+    users = index.users(value)
+    returned = value in index.graph.outputs or value in index.graph.mutations.values()
+    if not users or returned or not isinstance(size, int):
+        return False
+    casts = [user for user in users if user.op == "aten._to_copy.default"]
+    return all(_is_within(user, size) or (user in casts and _takes_the_first(index, user)) for user in users)
+
+
+def _is_within(user: Node, size: int) -> bool:
+    name, args = user.op.split(".")[1], user.args
+    if name == "select":
+        return isinstance(args[2], int) and 0 <= args[2] < size
+    if name != "slice":
+        return False
+    start, end = (*args[2:4], None, None)[:2]
+    whole = isinstance(start or 0, int) and isinstance(end, int)
+    return whole and 0 <= (start or 0) and end <= size and end - (start or 0) > 1
 
 
 def _end(index: GraphIndex, value: Any) -> Dim | None:

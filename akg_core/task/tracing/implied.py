@@ -75,6 +75,8 @@ def _meets(index: GraphIndex, user: Node, value: str, dim: int, own: frozenset[s
     """Whether a node asks of a dim of `value`, counted from the last, that it is as long as one of another tensor."""
     name, size = user.op.split(".")[1], index.shape(value)[dim]
     others = [ref for ref in references(user) if ref.removeprefix("%").split(":")[0] not in own]
+    if name in ("view", "_unsafe_view"):  # to a table whose sizes forward says
+        return dim == -1 and len(user.args[1]) > 1 and all(isinstance(n, int) and n > 1 for n in user.args[1])
     if name in ("mm", "mv", "dot") and dim == -1 and len(others) == 1:
         return name != "mm" or user.args[0] == value
     sizes = [index.shape(ref)[dim] for ref in others if len(index.shape(ref)) >= -dim]
