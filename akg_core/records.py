@@ -105,8 +105,9 @@ class Traits(Record):
     loaded or stored, where a compiler keeps some of which one moves while the program computes on another, as
     `lower.resources.buffers` counts; `longest_sorted`: the elements of a row
     that one program puts in order at once, 0 where the language cannot; `partial_sorts`: whether it takes less where
-    only the first of them are stored; `co_resident`: programs that certainly run at
-    the same time, so that they may wait for each other; 0 where none may.
+    only the first of them are stored; `radix`: of how many numbers a program writes out the Fourier transform, at the
+    most; `co_resident`: programs that certainly run at the same time, so that they may wait for each other; 0 where
+    none may.
     """
 
     units: int = 1
@@ -125,6 +126,7 @@ class Traits(Record):
     copies: int = 1
     longest_sorted: int = 0
     partial_sorts: bool = False
+    radix: int = 16
     co_resident: int = 0
 
 

@@ -66,7 +66,8 @@ def variant(task: Task, traits: Traits, policy: Policy) -> Sketch:
     joined = traits.half_tile is not None  # on chips with matrix units
     rounding = (form, traits.convolution_channels)
     sorting = (traits.longest_sorted, traits.partial_sorts)
-    choices = Choices(*policy.longest_attended(traits), *sorting, *rounding, joined, policy.halves)
+    attending = policy.longest_attended(traits)
+    choices = Choices(*attending, *sorting, traits.radix, *rounding, joined, policy.halves)
     traced = trace(task, choices)
     if policy.attend is None and weights_needed(o[0] for o in traced.outputs if o is not None):
         traced = trace(task, replace(choices, longest_attended=0, longest_attended_half=0))

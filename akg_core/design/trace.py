@@ -17,6 +17,7 @@ from akg_core.design.graph.values import Shape, Source, Value, View, cast, compu
 from akg_core.design.operators import (
     constants,
     convolutions,
+    fourier,
     gathers,
     linear_algebra,
     losses,
@@ -42,7 +43,7 @@ from akg_core.task.graph import RANDOM, counts, dense, random_nodes, reference, 
 FAMILIES = (
     pointwise, views, gathers, scatters, sorting, reductions, normalisations, products, scans, convolutions, pooling,
     recurrent, linear_algebra, losses, randomness, constants, special,
-    series,
+    series, fourier,
 )  # fmt: skip
 
 Refused = Callable[[Node, UnsupportedOperator], None]

@@ -57,8 +57,10 @@ TAKEN = [
     ("torch.searchsorted(y, x)", "torch.randn(4, 5), torch.linspace(-1, 1, 6)"),
     ("torch.cdist(x, y)", "torch.randn(2, 5, 8), torch.randn(2, 7, 8)"),
     ("torch.cdist(x, y, p=1)", "torch.randn(5, 8), torch.randn(7, 8)"),
-    *((f"torch.cdist(torch.where(x > 1, math.nan, x), y, p={p})", "torch.randn(5, 3), torch.randn(7, 3)")
-      for p in ("math.inf", 0.5)),
+    *(
+        (f"torch.cdist(torch.where(x > 1, math.nan, x), y, p={p})", "torch.randn(5, 3), torch.randn(7, 3)")
+        for p in ("math.inf", 0.5)
+    ),
 ]
 
 

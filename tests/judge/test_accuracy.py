@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -413,6 +414,24 @@ def test_weights_of_an_antialiased_image_are_rounded() -> None:
     whole = torch.arange(48, dtype=torch.uint8).view(1, 3, 4, 4)
     with in_double(accuracy.roundoff(torch.float32), 1):
         assert interpolate(whole, (2, 2), mode="bilinear", antialias=True).dtype == torch.uint8
+
+
+def test_transforms_are_rounded_by_the_size_of_what_they_transform() -> None:
+    x = torch.full((3, 4, 32), 1000.0, dtype=torch.float64) + torch.arange(32) % 5
+    x[2] = 0.001
+    x[1, 2, 7] = math.nan
+    transforms: list[Callable[[torch.Tensor], torch.Tensor]] = [
+        lambda x: torch.view_as_real(torch.fft.rfft2(x, norm="ortho")),
+        lambda x: torch.view_as_real(torch.fft.ifft(torch.complex(x, x), dim=1)),
+        lambda x: torch.fft.irfft(torch.complex(x, x), n=62),
+    ]
+    for transform in transforms:
+        due, moved = transform(x), torch.zeros_like(transform(x))
+        for seed in range(8):
+            with in_double(accuracy.roundoff(torch.float32), seed):
+                moved = torch.maximum(moved, (transform(x) - due).abs())
+        assert bool((moved[0] > 1e-6).all()) and bool((moved[0] < 0.1).all()), "what is left of 1000 minus 1000"
+        assert bool((moved[2] < 1e-7).all()) and bool(moved[1].isnan().any()) and not bool(moved[[0, 2]].isnan().any())
 
 
 @pytest.mark.parametrize(("dtype", "due"), [(torch.float32, {"0.0", "nan"}), (torch.float64, {"0.0"})])

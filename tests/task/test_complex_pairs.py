@@ -1,4 +1,4 @@
-"""Complex numbers within a forward become pairs of real ones, and Fourier transforms products."""
+"""Complex numbers within a forward become pairs of real ones, and Fourier transforms stages of short ones."""
 
 from __future__ import annotations
 
@@ -48,6 +48,26 @@ ARITHMETIC = [
 @pytest.mark.parametrize("line", [*TRANSFORMS, *ARITHMETIC])
 def test_what_pairs_give_is_what_complex_numbers_give(line: str) -> None:
     judge(reference(forward(line, "x, y"), GIVEN), traits=SMALL)
+
+
+@pytest.mark.parametrize("size", [2, 15, 37, 74, 143])
+def test_transforms_of_any_length(size: int) -> None:
+    """Of small primes, of large ones, of both; odd and even."""
+    lines = [
+        "(lambda z: (z.real * 2, z.imag))(torch.fft.fft(torch.complex(x, y)))",
+        "(lambda z: (z.real * 2, z.imag))(torch.fft.ifft(torch.complex(x, y), norm='ortho', dim=0))",
+        "torch.view_as_real(torch.fft.rfft(x) * 1j), torch.view_as_real(torch.fft.fft(y, dim=0) + 0)",
+        f"torch.fft.irfft(torch.complex(x, y)[:, : {size} // 2 + 1], n={size})",
+    ]
+    for line in lines:
+        shape = f"{size}, 3" if "dim=0" in line and "rfft" not in line else f"3, {size}"
+        judge(reference(forward(line, "x, y"), f"[torch.randn({shape}), torch.randn({shape})]"), traits=SMALL)
+
+
+def test_a_transform_is_one_operator() -> None:
+    source = reference(forward("torch.fft.rfft(x).abs()"), "[torch.randn(3, 4096)]")
+    operators = [node.op for node in capture(load_source(source, "reference")).graph.nodes]
+    assert operators.count("aten.fourier.input") == 1 and len(operators) < 80
 
 
 def test_parameters_stay_the_modules() -> None:

@@ -17,7 +17,7 @@ from akg_core.design.fuse.recomputation import often_read
 from akg_core.design.fuse.scattering import by_rows, own_dims, pieces
 from akg_core.design.graph.anchors import Anchor, AnchorKey, anchor_of, operands
 from akg_core.design.graph.distribute import distributed, through_maps
-from akg_core.design.graph.reach import Reach, parts_first, slid_over
+from akg_core.design.graph.reach import Reach, concatenations, parts_first, slid_over
 from akg_core.design.graph.split_precision import Halves, SplitPrecision
 from akg_core.design.graph.states import Loop, States
 from akg_core.design.graph.values import (
@@ -66,7 +66,7 @@ class Partition:
         self._done: set[AnchorKey] = set()
         self._added: set[Value] = set()  # below these, every anchor has its cluster
         self._reductions: dict[tuple[tuple[Index, bool], ...], list[Cluster]] = {}  # those that others may still join
-        self._read: dict[Cluster, tuple[int, frozenset[Source]]] = {}
+        self._read: dict[Cluster, tuple[int, frozenset[Value]]] = {}
         self._slid: set[Value] = set()
         self._often: set[Value] = set()  # stored to be loaded, though a kernel could compute them again
         self._origins = {value: origin.name for value, origin in trace.origins.items()}
@@ -319,15 +319,17 @@ class Partition:
             return False
         if not self.reads(value) and not self.needs(value):
             return cluster.kind != "reduce"  # constants may be written anywhere
-        common = self._read_by(cluster) & self.reads(value)
+        common = self._read_by(cluster) & (self.reads(value) | concatenations(self.needs(value)))
         space = cluster.kept if cluster.kind == "scatter" else cluster.space
         return any(2 * s.size.example >= product(space).example for s in common)
 
-    def _read_by(self, cluster: Cluster) -> frozenset[Source]:
-        """The tensors from outside that a cluster reads."""
+    def _read_by(self, cluster: Cluster) -> frozenset[Value]:
+        """The tensors that a cluster reads: from outside, and what is joined of parts before it."""
         roots = len(cluster.heads) + len(cluster.targets)
         if self._read.get(cluster, (0, None))[0] != roots:
-            self._read[cluster] = (roots, frozenset().union(*map(self.reads, cluster.roots())))
+            below = cluster.roots()
+            joined = concatenations(frozenset().union(*map(self.needs, below)).difference(cluster.heads))
+            self._read[cluster] = (roots, joined.union(*map(self.reads, below)))
         return self._read[cluster][1]
 
     # --- what crosses from one cluster to another ---------------------------------------------------

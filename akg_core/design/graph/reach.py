@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 
 from akg_core.design.graph.anchors import AnchorKey, anchor_of, operands
-from akg_core.design.graph.values import Product, Source, Value, View, Window
+from akg_core.design.graph.values import Concat, Product, Source, Value, View, Window
 
 
 class Reach:
@@ -32,6 +32,11 @@ class Reach:
             parts = () if anchor_of(part) else operands(part)
             self._sources[part] = own.union(*(self._sources[o] for o in parts))
         return self._sources[value]
+
+
+def concatenations(heads: Iterable[AnchorKey]) -> frozenset[Value]:
+    """Those of some anchors that are tensors joined of parts."""
+    return frozenset(head for head in heads if isinstance(head, Concat))
 
 
 def _up_to_anchors(value: Value, known: Container[Value]) -> list[Value]:

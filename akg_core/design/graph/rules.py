@@ -89,15 +89,17 @@ class Choices:
 
     `longest_attended`: how long the values that attention sums may be for it to be one kernel; `longest_attended_half`:
     those of 16 bits; `longest_sorted`: how long a row that a program puts in order at once; `partial_sorts`: whether
-    that takes less where only its first are stored. `rounding`: the format that factors of f32 convolutions are rounded
-    to, "" for none, and in three dims only where the channels of a group come in multiples of `rounded_channels`;
-    `halved`: whether f16 may stand for it. `joined`: whether products cost less than stores.
+    that takes less where only its first are stored; `radix`: of how many numbers it writes out the Fourier transform.
+    `rounding`: the format that factors of f32 convolutions are rounded to, "" for none, and in three dims only where
+    the channels of a group come in multiples of `rounded_channels`; `halved`: whether f16 may stand for it. `joined`:
+    whether products cost less than stores.
     """
 
     longest_attended: int = 0
     longest_attended_half: int = 0
     longest_sorted: int = 0
     partial_sorts: bool = False
+    radix: int = 16
     rounding: str = ""
     rounded_channels: int = 1
     joined: bool = False

@@ -110,10 +110,7 @@ def _reduced(places: Places, base: Value, updates: Value, kind: str, with_base: 
     join = {"amax": "max", "amin": "min", "mean": "sum"}.get(kind, kind)
     none = literal(identity(join, dtype), dtype)
     start = base if with_base else none
-    if kind == "prod":
-        found = _multiplied(places, start, updates)
-    else:
-        found = places.joined(start, updates, _JOINS[kind])
+    found = _multiplied(places, start, updates) if kind == "prod" else places.joined(start, updates, _JOINS[kind])
     if kind == "mean":
         count = places.counted("f32")
         count = arithmetic("+" if with_base else "maximum", count, 1.0, dtype="f32")

@@ -15,6 +15,7 @@ steps                     comparisons that no rounding decides
 host_checks               what the host refuses and a device does not: indices, bags, probabilities, divisors
 lacking                   operators that PyTorch has not for a dtype on a device
 reordered                 products of many numbers in another order
+transforms                Fourier transforms that round as sums do
 by_rows                   a case by parts of its rows, where memory does not do for all
 near_eager                answers that are right whatever float64 says
 tie_order                 what depends on which of equal values comes first

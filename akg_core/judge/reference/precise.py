@@ -30,6 +30,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from akg_core.errors import is_of_memory
+from akg_core.judge.reference import transforms
 from akg_core.judge.reference.reordered import products
 from akg_core.judge.reference.steps import Decided, Held, Taker, as_held, name_of
 from akg_core.task.decompositions import antialias
@@ -147,7 +148,7 @@ class _Double(TorchDispatchMode):
         args, kwargs = self._widened(func, as_held(func, args, self._held), kwargs)
         if not self._roundoff:
             return _ACCURATE.get(func, func)(*args, **kwargs)
-        if func in _decompositions():
+        if func in _decompositions() and not (self._is_apart and func in transforms.decompositions()):
             most = _OF_PLACES if "upsample" in name_of(func) else math.inf
             made = self._apart(_decompositions()[func], args, kwargs, most)
             if made is not NotImplemented:
@@ -233,7 +234,8 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
     from torch._decomp import get_decompositions
 
     known = [getattr(torch.ops.aten, name) for name in _COMPOSED if hasattr(torch.ops.aten, name)]
-    return dict(get_decompositions(known)) | antialias.decompositions(antialias.tap_by_tap)
+    own = antialias.decompositions(antialias.tap_by_tap) | transforms.decompositions()
+    return dict(get_decompositions(known)) | own
 
 
 def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:

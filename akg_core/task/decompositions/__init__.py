@@ -6,4 +6,5 @@ gradients                          gradients that PyTorch has kernels for and no
 foreach                            operators on lists of tensors
 antialias, linear_interpolation    resized images as gathers and sums
 complex_pairs, complex_functions   complex numbers as pairs of real ones
+fourier                            Fourier transforms of these
 """

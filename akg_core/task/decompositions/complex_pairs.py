@@ -1,12 +1,10 @@
 """Complex numbers as pairs of real ones: of a captured graph that has complex values in it comes one that has none.
 
-A Fourier transform of a dim is a product with the matrix of its roots of unity, whatever its length. Nothing complex
-goes in or comes out: see `complex_border`. Unsigned tensors are cast, by the signed ones of their bits.
+Nothing complex goes in or comes out: see `complex_border`. Unsigned tensors are cast, by the signed ones of their bits.
 """
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +16,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import tree_unflatten
 
 from akg_core.task.decompositions.complex_functions import FUNCTIONS, Pair, as_pair, has_pairs, truth
+from akg_core.task.decompositions.fourier import complex_to_complex, complex_to_real, real_to_complex
 from akg_core.task.unsigned import SIGNED, Unsigned, is_unsigned
 
 _NAMES = """
@@ -31,7 +30,6 @@ _PARTWISE = frozenset(_NAMES.split())
 _ONE = "alias clone expand flip permute repeat select slice squeeze t transpose unsqueeze view _unsafe_view reshape"
 _MOVES = frozenset(_ONE.split())
 """Those of one tensor that only move elements."""
-_NORMS = (0.0, 0.5, 1.0)  # how often the length of a transform divides it, by PyTorch's number for that
 
 
 class Unknown(Exception):
@@ -231,70 +229,6 @@ def _inverse(z: Pair, **options: Any) -> tuple[Pair, Tensor]:
     return Pair(re, im), info
 
 
-# --- transforms -----------------------------------------------------------------------------------------
-
-
-def _real_to_complex(x: Tensor, dims: Sequence[int], norm: int, onesided: bool) -> Pair:
-    *others, last = dims
-    size = x.shape[last]
-    cosines, sines = _roots(x, size, size // 2 + 1 if onesided else size)
-    found = Pair(_along(x, cosines, last), _turned(x, -sines, last))
-    return _scaled(_complex_to_complex(found, others, 0, True), [x.shape[d] for d in dims], norm)
-
-
-def _complex_to_complex(z: Pair, dims: Sequence[int], norm: int, forward: bool) -> Pair:
-    sizes = [z.re.shape[d] for d in dims]
-    for dim, size in zip(dims, sizes, strict=True):
-        cosines, sines = _roots(z.re, size, size)
-        sines = -sines if forward else sines
-        re, im = _along(z.re, cosines, dim), _turned(z.re, sines, dim)
-        z = Pair(re, im) if z.real else Pair(re - _turned(z.im, sines, dim), im + _along(z.im, cosines, dim))
-    return _scaled(z, sizes, norm)
-
-
-def _complex_to_real(z: Pair, dims: Sequence[int], norm: int, size: int) -> Tensor:
-    """The inverse of a transform of which half is known; the other half is its conjugate."""
-    *others, last = dims
-    z = _complex_to_complex(z, others, 0, False)
-    half = size // 2 + 1
-    re, im = z.re.narrow(last, 0, half), z.im.narrow(last, 0, half)
-    cosines, sines = _roots(re, half, size, size)
-    place = torch.arange(half, device=re.device)
-    single = (place == 0) | (place * 2 == size)
-    weight = torch.where(single, 1.0, 2.0).to(re.dtype)[:, None]
-    found = _along(re, cosines * weight, last) - _along(im, sines * weight, last)
-    sizes = [*(z.re.shape[d] for d in others), size]
-    return _scaled(Pair(found, found), sizes, norm).re
-
-
-def _roots(like: Tensor, rows: int, columns: int, period: int = 0) -> tuple[Tensor, Tensor]:
-    """cos and sin of 2 pi n k / N for n in `rows` and k in `columns`, where N is the `period`, or the rows."""
-    period = period or rows
-    n, k = (torch.arange(size, device=like.device) for size in (rows, columns))
-    place = n[:, None] * k[None, :] % period
-    turns = place.to(torch.float64) * (2 * math.pi / period)
-    sines = torch.where(place * 2 == period, 0.0, torch.sin(turns))  # pi is rounded, and rows may be large
-    return torch.cos(turns).to(like.dtype), sines.to(like.dtype)
-
-
-def _along(x: Tensor, matrix: Tensor, dim: int) -> Tensor:
-    return torch.matmul(x.movedim(dim, -1), matrix).movedim(-1, dim)
-
-
-def _turned(x: Tensor, sines: Tensor, dim: int) -> Tensor:
-    """The same with sines, which are all 0 at the ends of the spectrum, whatever x holds: infinities and NaNs, too."""
-    size, columns = sines.shape
-    is_end = torch.arange(columns, device=x.device) * 2 % size == 0
-    return torch.where(is_end, 0.0, torch.matmul(x.movedim(dim, -1), sines)).movedim(-1, dim)
-
-
-def _scaled(z: Pair, sizes: Sequence[int], norm: int) -> Pair:
-    if not norm:
-        return z
-    factor = math.prod(sizes) ** -_NORMS[norm]
-    return Pair(z.re * factor, z.im * factor)
-
-
 _MAKERS = frozenset({"complex", "polar", "view_as_complex", "_fft_r2c"})
 _RULES: dict[str, Callable[..., Any]] = {
     **FUNCTIONS,
@@ -308,7 +242,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "zeros_like": lambda z, **options: _full_like(z, 0, **options),
     "ones_like": lambda z, **options: _full_like(z, 1, **options),
     "_to_copy": _to_copy,
-    "_fft_r2c": _real_to_complex,
-    "_fft_c2c": _complex_to_complex,
-    "_fft_c2r": _complex_to_real,
+    "_fft_r2c": real_to_complex,
+    "_fft_c2c": complex_to_complex,
+    "_fft_c2r": complex_to_real,
 }

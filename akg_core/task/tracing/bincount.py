@@ -92,7 +92,7 @@ def _is_within(user: Node, size: int) -> bool:
         return False
     start, end = (*args[2:4], None, None)[:2]
     whole = isinstance(start or 0, int) and isinstance(end, int)
-    return whole and 0 <= (start or 0) and end <= size and end - (start or 0) > 1
+    return whole and (start or 0) >= 0 and end <= size and end - (start or 0) > 1
 
 
 def _end(index: GraphIndex, value: Any) -> Dim | None:

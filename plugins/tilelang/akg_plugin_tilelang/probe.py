@@ -61,6 +61,7 @@ def traits(capability: int) -> Traits:
         attention_tile=(192, 128),
         window_tile=(128, 192, 64),
         register_tiles=True,
+        radix=8,  # of 16 numbers the compiler takes 17 GB
         co_resident=2 * chips.units_of(capability),
         program_bytes=4 * REGISTERS + CHIPS[capability].shared_bytes,
     )
