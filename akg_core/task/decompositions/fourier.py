@@ -121,7 +121,8 @@ def _from_halves(z: Pair, dim: int, size: int) -> Tensor:
 
 def _backward(x: Tensor, dim: int) -> Tensor:
     """The element of 0 first, and then the others from the last on."""
-    return torch.roll(x.flip(dim), 1, dim)
+    place = torch.arange(x.shape[dim], device=x.device)
+    return x.index_select(dim, torch.where(place == 0, 0, x.shape[dim] - place))
 
 
 # --- complex numbers --------------------------------------------------------------------------------------
