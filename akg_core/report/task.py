@@ -26,7 +26,7 @@ def show_examination(name: str, examination: Examination, as_json: bool) -> bool
             console.print(Text(f"      {finding.suggestion}", style="dim"))
     for note in examination.notes:
         console.print(Text(f"note: {note}", style="dim"))
-    if not examination.findings:
+    if not examination.findings and not examination.refused:
         console.print(Text.assemble((name, "bold"), " has no weakness that the probes know."))
     elif weak:
         console.print(Text.assemble((name, "bold"), ": a verdict of correct would say little."))

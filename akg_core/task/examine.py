@@ -108,6 +108,7 @@ class _Probe:
         self.model = reference.model(_MODEL_SEED, eval=eval)
         self.inputs = [reference.inputs(seed) for seed in _SEEDS]
         self.outputs: list[Outputs] = []
+        self.updated: list[int] | None = None  # which tensors among the arguments forward writes to
 
     def findings(self) -> Iterator[Finding]:
         """Run the probes, cheap and telling ones first."""
@@ -136,14 +137,18 @@ class _Probe:
         yield from self.within_budget("training against eval mode", self.modes)
 
     def call(self, model: nn.Module, inputs: Sequence[Any]) -> Outputs:
-        """Flat outputs; the inputs are copied, as forward may write into them, and so is a module that it changes.
+        """Flat outputs, and after them what forward writes to arguments: to those that it wrote to in the first call.
 
-        Random numbers that a judge knows, since kernels draw the same, are the same in every call.
+        The inputs are copied therefore, and so is a module that it changes. Random numbers that a judge knows, since kernels draw the same, are the same in every call.
         """
         model = copy.deepcopy(model) if self.keep_state else model
         copies = transform(list(inputs), torch.clone)
         with load.blame(self.reference.name, "forward, given what get_inputs gives,"), drawn_from(_CALL_SEED):
-            return list(torch.utils._pytree.tree_leaves(model(*copies)))
+            found = list(torch.utils._pytree.tree_leaves(model(*copies)))
+        given = [value for value in flat((), copies) if isinstance(value, torch.Tensor)]
+        if self.updated is None:
+            self.updated = [place for place, value in enumerate(given) if value._version]
+        return found + [given[place] for place in self.updated]
 
     def within_budget(self, what: str, probe: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
         if self.late:
@@ -275,6 +280,8 @@ def _same_values(first: Sequence[Any], second: Sequence[Any]) -> bool:
 
 def _level(output: torch.Tensor) -> torch.Tensor:
     """The number that stands for all of an output best: the middle of its range."""
+    if not output.numel():
+        return output.new_zeros(())
     if not output.is_floating_point():
         return output.flatten()[0]
     low, high = output.aminmax()

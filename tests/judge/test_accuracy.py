@@ -13,7 +13,7 @@ from akg_core.errors import OutOfMemory
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.accuracy import errors, norm_allowed, slack
 from akg_core.judge.compare.binades import CHUNK, WorstErrors
-from akg_core.judge.compare.case import Expected, compare, flatten
+from akg_core.judge.compare.case import Expected, alike, compare, flatten
 from akg_core.judge.compare.ties import Tie
 from akg_core.judge.reference.precise import doubled, in_double
 
@@ -414,6 +414,14 @@ def test_weights_of_an_antialiased_image_are_rounded() -> None:
     whole = torch.arange(48, dtype=torch.uint8).view(1, 3, 4, 4)
     with in_double(accuracy.roundoff(torch.float32), 1):
         assert interpolate(whole, (2, 2), mode="bilinear", antialias=True).dtype == torch.uint8
+
+
+def test_sums_in_another_order_are_alike() -> None:
+    x = torch.arange(9, dtype=torch.float32)
+    one = {"output": x, "empty": torch.empty(0), "count": torch.tensor(3)}
+    assert alike(one, one | {"output": x + 1e-6, "empty": torch.empty(0)})
+    assert not alike(one, one | {"output": x + 0.01}) and not alike(one, one | {"count": torch.tensor(4)})
+    assert not alike(one, one | {"empty": torch.empty(1)})
 
 
 def test_transforms_are_rounded_by_the_size_of_what_they_transform() -> None:

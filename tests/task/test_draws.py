@@ -68,6 +68,8 @@ def test_a_disturbed_draw_has_one_row_turned():
     assert drawn("torch.triu(torch.rand(16, 16))", "disturbed").tril(-1).count_nonzero() == 0
     square = drawn("(lambda a: (a + a.T) / 2)(torch.rand(16, 16))", "disturbed")
     assert square.equal(square.T)
+    bags = "torch.tensor([0, 3, 3, 11, 40])"
+    assert drawn(bags, "disturbed").tolist() == [0, 3, 3, 11, 40], "where bags begin"
     assert drawn("torch.randn(9, 20)[:, 3:17:2]", "disturbed").stride() == (20, 2)
 
 

@@ -44,6 +44,22 @@ def test_a_sound_task_has_no_findings(source):
     assert result.findings == ()
 
 
+def test_what_is_written_to_arguments_is_an_output():
+    step = reference_text(
+        "y.mul_(0.9).add_(x)\nz.sub_(y)\nreturn w + 1",
+        inputs="torch.randn(4, 5), torch.randn(4, 5), torch.randn(4, 5), torch.tensor(3.0)",
+        arguments="x, y, z, w",
+    )
+    assert [f.code for f in examine(step, "step").findings] == []
+    idle = step.replace("z.sub_(y)", "z.sub_(1e-9 * y)").replace("y.mul_(0.9).add_(x)", "y.mul_(0.9)")
+    assert [f.message[:14] for f in examine(idle, "idle").findings if f.code == "TK104"] == ["The argument x"]
+
+
+def test_an_output_without_elements_weakens_nothing():
+    found = examine(reference_text("return x * 2, x[:0, 0], (x * 2).long()[:0]"), "empty").findings
+    assert found == ()
+
+
 def test_a_stateful_task_is_examined_from_one_state():
     codes = [f.code for f in examine(WEAK["TK114"], "stateful").findings]
     assert codes == ["TK114"], "not random, and every other probe starts from the module as it was made"

@@ -232,7 +232,8 @@ def _has_zeros(value: torch.Tensor) -> bool:
 
 
 def _disturbed(value: torch.Tensor, draw: torch.Generator) -> torch.Tensor:
-    """`value` with the elements of one row that are not zero turned by one place."""
+    """`value` with the elements of one row that are not zero turned by one place; what is in order stays so: it may be
+    where bags begin, or borders that are searched."""
     if value.dim() == 0 or value.numel() == 0 or is_symmetric(value):
         return value
 
@@ -240,7 +241,8 @@ def _disturbed(value: torch.Tensor, draw: torch.Generator) -> torch.Tensor:
         rows = base.reshape(-1, base.shape[-1]).clone()
         row = rows[int(torch.randint(0, max(1, len(rows)), (), generator=draw, device=draw.device))]
         places = row.nonzero()[:, 0]
-        row[places] = row[places.roll(1)]
+        if len(row) < 3 or bool((row[1:] < row[:-1]).any()):
+            row[places] = row[places.roll(1)]
         return rows.view_as(base)
 
     return layout.replaced(value, turned)
