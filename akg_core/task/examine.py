@@ -139,7 +139,8 @@ class _Probe:
     def call(self, model: nn.Module, inputs: Sequence[Any]) -> Outputs:
         """Flat outputs, and after them what forward writes to arguments: to those that it wrote to in the first call.
 
-        The inputs are copied therefore, and so is a module that it changes. Random numbers that a judge knows, since kernels draw the same, are the same in every call.
+        The inputs are copied therefore, and so is a module that it changes. Random numbers that a judge knows, since
+        kernels draw the same, are the same in every call.
         """
         model = copy.deepcopy(model) if self.keep_state else model
         copies = transform(list(inputs), torch.clone)

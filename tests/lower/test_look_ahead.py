@@ -73,3 +73,22 @@ def test_long_work_and_sums_along_the_lanes_are_not_unrolled() -> None:
     assert not positions_a_turn(made, [total], "p", frozenset({"m", "n"}))
     made, (total, _) = bag("reduce_sum(load(table[load(index[m, n]), p]), n)", 64)
     assert not positions_a_turn(made, [total], "n", frozenset({"m"}))
+
+
+def test_a_place_that_a_search_of_many_steps_finds_is_not_spelled_out() -> None:
+    """Of each of which the formula has that of the one before three times."""
+    steps = "\n".join(
+        f"        is_{n} = load(x[t_{n}]) < load(y[m])\n"
+        f"        t_{n + 1} = where(is_{n}, t_{n} + {7 * n}, t_{n}) & 4095"
+        for n in range(30)
+    )
+    text = f"""
+@kernel
+def f(x: In["f32", 4096], y: In["f32", 4096], z: Out["f32", 4096]):
+    for m in grid(4096, 32):
+        t_0 = m & 255
+{steps}
+        store(z[m], load(x[t_30]))
+"""
+    made = body(text)
+    assert not lookups(made, made.ops(), "m")

@@ -9,7 +9,7 @@ from akg_core.lower.access import place, step, uniform
 from akg_core.lower.ir import Body
 from akg_core.lower.loops.strides import place_drift
 from akg_core.sketch.affine import Polynomial, number, polynomial
-from akg_core.sketch.ast import Element, Expr, Name, rewrite
+from akg_core.sketch.ast import Element, Expr, Name, rewrite, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,22 @@ def spelled(p: Polynomial, known: Mapping[str, Expr], even: Callable[[Name], boo
         return rewrite(known[node.id], written)
 
     return Polynomial(tuple((tuple(rewrite(atom, written) for atom in atoms), by) for atoms, by in p.terms))
+
+
+def length_spelled(p: Polynomial, known: Mapping[str, Expr]) -> int:
+    """How many names a polynomial has with all of `known` in it by their formulas; of what is asked often, many."""
+    names: dict[str, int] = {}
+
+    def length(node: object) -> int:
+        found = 0
+        for part in walk(node):
+            if isinstance(part, Name):
+                if part.id not in names:
+                    names[part.id] = length(known[part.id]) if part.id in known else 1
+                found += names[part.id]
+        return found
+
+    return sum(length(atom) for atoms, _ in p.terms for atom in atoms)
 
 
 def order(body: Body, access: LaneAccess, axis: str) -> str:

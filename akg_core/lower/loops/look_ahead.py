@@ -14,11 +14,12 @@ from akg_core.lower.access import Access, accesses, place, step
 from akg_core.lower.fold import product
 from akg_core.lower.ir import Body, Op, element_of, inside
 from akg_core.lower.loops.cost import length
-from akg_core.lower.loops.lane_access import formulas, spelled
+from akg_core.lower.loops.lane_access import formulas, length_spelled, spelled
 from akg_core.sketch.affine import Polynomial, polynomial
 from akg_core.sketch.ast import Call, Expr, Name, Number, walk
 
 _CACHED = 1 << 20  # bytes of a tensor of which most stays in a core's cache
+_LONGEST = 256  # names in the formula of a place
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ def lookups(body: Body, ops: Iterable[Op], variable: str) -> list[Lookup]:
     known = formulas(body)
     for op in inside(ops):
         for access in accesses(body, op):
+            if length_spelled(access.place, known) > _LONGEST:  # as what a binary search has found
+                continue
             row, name = spelled(access.place, known, lambda _: False), access.tensor.name
             indices = tuple(dict.fromkeys(call for atom in row.atoms() for call in _loads(atom)))
             if not (indices and _is_large(body, access) and all(_goes_on(body, call, variable) for call in indices)):
