@@ -114,6 +114,35 @@ def test_rows_that_are_read_and_written_lie_apart(start: str, code: str) -> None
     assert code in [found.code for found in check(parse(sketch(body))).findings]
 
 
+RESHAPED = """
+    flat = reshape(y, 30, 4)
+    wide = {view}
+    for t in range(4):
+        before = narrow(flat, 0, t * 6, 6)
+        rest = narrow(wide, 0, t + 1, 4 - t)
+        after = narrow(rest, 0, {first}, 1)
+        after_rows = reshape(after, 6, 4)
+        step(before, after_rows, T=t)
+"""
+
+
+@pytest.mark.parametrize(
+    ("view", "first", "codes"),
+    [
+        ("reshape(y, 5, 3, 8)", "0", []),
+        ("reshape(y, 5, 3, 8)", "t - 1", ["SK802"]),
+        ("permute(y, 1, 0)", "0", ["SK802"]),
+    ],
+)
+def test_rows_of_views_of_one_tensor_may_lie_apart(view: str, first: str, codes: list[str]) -> None:
+    text = RESHAPED.format(view=view, first=first)
+    found = [each.code for each in check(parse(sketch(text))).findings if each.code == "SK802"]
+    assert found == codes
+    if not codes:
+        x = torch.randn(3, 8)
+        assert interpret(parse(sketch(text)), [x], {}).outputs[0].shape == (15, 8)
+
+
 def test_views_and_counters_end_with_their_loop() -> None:
     after = DOUBLING + "    z = narrow(before, 0, t, 1)\n"
     codes = [found.code for found in check(parse(sketch(after))).findings]

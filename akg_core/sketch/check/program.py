@@ -18,6 +18,7 @@ from akg_core.sketch.check.shapes import (
     VIEW_USAGE,
     Rows,
     apart,
+    elements_of_rows,
     leading_narrow,
     read_by,
     shape,
@@ -74,6 +75,7 @@ class ProgramCheck:
     ready: set[str] = field(default_factory=set)  # roots that hold values
     filled: set[str] = field(default_factory=set)  # roots that an allocation filled
     sizes: set[str] = field(default_factory=set)
+    permuted: set[str] = field(default_factory=set)  # views whose dimensions lie in another order, and views of these
     ended: dict[str, Tensor] = field(default_factory=dict)  # views of loops
     updated: dict[str, set[str]] = field(default_factory=dict)  # by kernel, the tensors that atomics change
 
@@ -201,13 +203,17 @@ class ProgramCheck:
             self._report("SK807", node.place, message, VIEW_USAGE[node.op])
         contiguous = source.contiguous and (node.op == "reshape" or leading_narrow(node))
         contiguous |= node.op == "permute" and node.tensor in memory_orders(self.program)
+        if node.op == "permute" or node.tensor in self.permuted:
+            self.permuted.add(node.target)
         self._add(node.target, source.root, source.origin, dtype or source.dtype, dims, node.place, contiguous)
         if read or source.counted:
             self.tensors[node.target] = replace(self.tensors[node.target], counted=True)
         elif leading_narrow(node):
-            rows = (source.name, node.args[1], node.args[2])
+            rows = source.name, node.args[1], node.args[2]
+            if source.contiguous and source.dims is not None and node.tensor not in self.permuted:
+                rows = elements_of_rows(source.root, source.rows, source.dims, node.args[1], node.args[2])
             self.tensors[node.target] = replace(self.tensors[node.target], rows=rows)
-        elif node.op == "reshape" and source.rows is not None:  # a row that is a number without dims
+        elif node.op == "reshape" and source.rows is not None:
             self.tensors[node.target] = replace(self.tensors[node.target], rows=source.rows)
 
     def _counts(self, node: ast.View, source: Tensor, read: Collection[str]) -> None:

@@ -8,7 +8,8 @@ from akg_core.sketch import ast
 from akg_core.sketch.affine import Polynomial, number, polynomial
 
 Rows = tuple[str, ast.Expr, ast.Expr]
-"""Of which tensor a narrow of dimension 0 has which rows: the tensor, the first row, how many."""
+"""Of which tensor a narrow of dimension 0 has which rows: the tensor, the first, how many; of one that is contiguous
+which of the elements of its memory."""
 
 VIEW_USAGE = {
     "reshape": "A reshape keeps the number of elements: reshape(y, M, N).",
@@ -63,6 +64,19 @@ def read_by(node: ast.View, tensors: Container[str]) -> frozenset[str]:
 
 def leading_narrow(node: ast.View) -> bool:
     return node.op == "narrow" and len(node.args) == 3 and node.args[0] == ast.Number(0)
+
+
+def elements_of_rows(
+    memory: str, before: Rows | None, dims: tuple[ast.Expr, ...], start: ast.Expr, length: ast.Expr
+) -> Rows:
+    """The elements that rows of a contiguous tensor have, which itself begins where `before` does."""
+    each: ast.Expr = ast.Number(1)
+    for dim in dims[1:]:
+        each = ast.Binary("*", each, dim)
+    first: ast.Expr = ast.Binary("*", start, each)
+    if before is not None:
+        first = ast.Binary("+", before[1], first)
+    return memory, first, ast.Binary("*", length, each)
 
 
 def apart(a: Rows | None, b: Rows | None) -> bool:
