@@ -141,12 +141,13 @@ def _whole(given: Given, like: torch.Tensor, uniform: Uniform) -> torch.Tensor:
 
 
 def _picked(given: Given, like: torch.Tensor, uniform: Uniform) -> torch.Tensor:
-    """The places whose shares are largest beside exponential numbers: one for each pick, or the first of one order."""
+    """With replacement, how many sums of the first shares are not above a part of all that is drawn for each pick;
+    else the places whose shares are largest beside exponential numbers."""
     shares, count = given["self"], given["num_samples"]
     *rows, size = shares.shape
     if given["replacement"]:
-        waited = _waited(uniform(0, (*rows, count, size)).to(_wide(shares)))
-        return (shares.unsqueeze(-2) / waited).argmax(dim=-1)
+        sums = shares.double().cumsum(-1)
+        return torch.searchsorted(sums, uniform(0, (*rows, count)).double() * sums[..., -1:], right=True)
     waited = _waited(uniform(0, (*rows, size)).to(_wide(shares)))
     return (shares / waited).sort(dim=-1, descending=True, stable=True).indices.narrow(-1, 0, count).contiguous()
 

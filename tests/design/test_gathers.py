@@ -55,6 +55,11 @@ TAKEN = [
     ("torch.bucketize(x, y)", "torch.tensor([-3.0, 0.5, 0.6, 2.0, 9.0, math.nan]), torch.tensor([-1.0, 0.5, 2.0])"),
     ("torch.bucketize(x, y, right=True)", "torch.randint(0, 5, (4, 5)), torch.arange(5)"),
     ("torch.searchsorted(y, x)", "torch.randn(4, 5), torch.linspace(-1, 1, 6)"),
+    (
+        "x[torch.searchsorted(y, z * 2).clamp(max=499)]",
+        "torch.randn(500, 4), torch.randn(500).sort().values, torch.randn(40)",
+    ),
+    ("x[torch.bucketize(z + 1, y) - 1]", "torch.randn(1000, 4), torch.randn(1000).sort().values, torch.randn(40)"),
     ("torch.cdist(x, y)", "torch.randn(2, 5, 8), torch.randn(2, 7, 8)"),
     ("torch.cdist(x, y, p=1)", "torch.randn(5, 8), torch.randn(7, 8)"),
     *(

@@ -25,7 +25,8 @@ DRAWN = [
     "torch.empty_like(x).bernoulli_(x)", "torch.empty_like(x).uniform_(-1, 2)", "torch.empty_like(x).normal_(1, 3)",
     "torch.normal(x, 2.0)", "torch.normal(x, x)", "torch.normal(0.0, x)", "torch.normal(1.0, 2.0, (3, 4))",
     "torch.empty_like(x).exponential_(2.0)", "torch.multinomial(x[0, 0], 3)", "torch.randperm(70)",
-    "torch.multinomial(x[0, 0], 3, replacement=True)", "torch.multinomial(x[0, 0, 0], 1)",
+    "torch.multinomial(x[0, 0], 3, replacement=True)",
+    "x[0][torch.multinomial(x[0, 0], 9, replacement=True) % 2]", "torch.multinomial(x[0, 0, 0], 1)",
     "F.rrelu(x - 0.5, training=True)",
     "F.gumbel_softmax(x, dim=-1)", "(torch.rand(5) + torch.rand(5)).sum()",
 ]  # fmt: skip

@@ -196,7 +196,7 @@ class Writer:
                 continue
             if term in read_inside and (loads or not isinstance(term, Load)):
                 wanted.append(term)
-        out = self.named(terms, wanted) if len(wanted) > 1 else []
+        out = self.named(terms, wanted)
         for term in wanted:
             self.assign(term, out)
         return out

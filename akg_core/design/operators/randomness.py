@@ -18,12 +18,17 @@ from akg_core.design.graph.values import (
     cast,
     compute,
     counting,
+    expand,
+    held,
     literal,
     map_of,
+    narrow,
     reshape,
     where,
 )
+from akg_core.design.operators.gathers import searched
 from akg_core.design.operators.pointwise import copied
+from akg_core.design.operators.scans import scanned
 from akg_core.design.operators.sorting import leading, ordered
 from akg_core.task.graph import draws
 
@@ -102,16 +107,15 @@ def _waited(drawn: Value) -> Value:
 
 @rule("multinomial")
 def multinomial(c: Call) -> Value:
-    """The places whose shares are largest beside exponential numbers: one for each pick, or the first of one order."""
-    shares, count = c.value(0), int(c.arg(1))
-    *rows, size = shares.shape
-    several = bool(c.arg(2, False))
-    if several:
-        shares = reshape(shares, (*rows, index(1), size))
-    shape = (*rows, index(count), size) if several else shares.shape
-    waited = _waited(cast(_uniform(c, shape=shape), shares.dtype))
-    ratio = shares / waited
-    return reshape(leading(ratio, index(1 if several else count), c.choices, True), c.shape)
+    """With replacement, how many sums of the first shares are not above a part of all that is drawn for each pick;
+    else the places whose shares are largest beside exponential numbers."""
+    shares, count, dim = c.value(0), int(c.arg(1)), len(c.shape) - 1
+    if c.arg(2, False):
+        sums = held(scanned("sum", cast(shares, "f64"), dim))
+        total = narrow(sums, dim, sums.shape[dim] - 1, index(1))
+        return searched(sums, cast(_uniform(c), "f64") * expand(total, c.shape), right=True)
+    waited = _waited(cast(_uniform(c, shape=shares.shape), shares.dtype))
+    return reshape(leading(shares / waited, index(count), c.choices, True), c.shape)
 
 
 @rule("randperm")
