@@ -69,19 +69,28 @@ def _show_verdict(console: Console, verdict: Verdict) -> None:
     for hint in verdict.hints:
         _say(console, "", Text(hint))
     if verdict.worst_error is not None:
-        nearest = f"nearest to its limit: off by {verdict.worst_error:.2g} at {verdict.where}"
+        nearest = f"nearest to its limit: off by {verdict.worst_error:.2g}{_of_allowed(verdict)} at {verdict.where}"
         _say(console, "", Text(nearest, style="dim"))
     if verdict.accuracy_ratio is not None:
         ratio = f"{verdict.accuracy_ratio:.2f}x" if verdict.accuracy_ratio < _FAR else f"more than {_FAR}x"
-        tolerance = "within" if verdict.kernelbench else "outside"
-        far = f"{ratio} as far from float64 as eager, {tolerance} KernelBench's tolerance"
+        fixed = "within" if verdict.kernelbench else "in some cases beyond"
+        far = f"{ratio} as far from float64 as eager, {fixed} KernelBench's fixed tolerance"
         _say(console, "", Text(far, style="dim"))
+    if verdict.seed and not verdict.correct:
+        _say(console, "", Text(f"--seed {verdict.seed} repeats these draws", style="dim"))
     if verdict.deterministic is False:
         _say(console, "", Text("not deterministic: runs on the same input differ", style="yellow"))
     if verdict.left_open:
         _say(console, "", Text(f"not excluded: {', '.join(verdict.left_open)}", style="dim"))
     for note in verdict.notes:
         _say(console, "", Text(note, style="dim"))
+
+
+def _of_allowed(verdict: Verdict) -> str:
+    """How much of what is allowed the error is that comes nearest to it."""
+    outputs = (output for case in verdict.cases for output in case.outputs)
+    shares = [o.worst_error / o.allowed_error for o in outputs if o.worst_error is not None and o.allowed_error]
+    return f", {max(shares):.1%} of what is allowed," if shares else ""
 
 
 def _show_timing(console: Console, timing: Timing, verified: bool) -> None:

@@ -59,7 +59,7 @@ def test_right_at_once_without_an_emitter(work):
     ("first", "told"),
     [
         (BROKEN, ["`for (long i = 0; i < count; i++)", "Declare what is used."]),
-        (WRONG, ["of all)", "The largest errors", "It is wrong in every case."]),
+        (WRONG, ["elements are wrong (", "The largest errors", "It is wrong in every case."]),
         (files(KERNEL.replace("i < count", "i < count - 5")), ["at the end: a partial tile"]),
         (files(model=CHEAT), ["rewrite", "does not compute by itself"]),
         (Say(files(), ending="length"), ["cut off at its limit"]),

@@ -28,7 +28,7 @@ def diagnose(mine: torch.Tensor, due: torch.Tensor, wrong: torch.Tensor) -> tupl
     looked_at = wrong[:: -(-wrong.numel() // _LOOKED_AT)]
     one, other = mine.reshape(-1)[looked_at].double(), due.reshape(-1)[looked_at].double()
     share = wrong.numel() / mine.numel()
-    said = [f"{wrong.numel()} of {mine.numel()} elements are wrong ({share:.2g} of all)."]
+    said = [f"{wrong.numel()} of {mine.numel()} elements are wrong ({share:.2%})."]
     said += _places(looked_at, mine.shape) if share < _MOST else []
     said += _values(one, other)
     said.append("The largest errors: " + "; ".join(_largest(one, other, looked_at, mine.shape)) + ".")
