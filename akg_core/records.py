@@ -230,7 +230,8 @@ class Task(Record):
     """A reference file, captured: what a designer needs to know, and nothing that must run.
 
     `symbols`: for dynamic sizes, the example value of each, and `cases` those that the file has itself, by their number
-    `refused` where the graph does not hold for them (`interface.guards`). `notes`: for the report.
+    `refused` where the graph does not hold for them (`interface.guards`). `notes`: for the report. `repeatable`: that
+    kernels add floats in the same order in every call.
     """
 
     name: str
@@ -243,6 +244,7 @@ class Task(Record):
     refused: tuple[int, ...] = ()
     scale: float = 1.0
     notes: tuple[str, ...] = ()
+    repeatable: bool = False
 
 
 # --- sketch, schedule, source ---------------------------------------------------------------------

@@ -16,6 +16,7 @@ from akg_core.cli.options import (
     Out,
     PluginName,
     Reference,
+    Repeatable,
     Scale,
     Seed,
     SketchPath,
@@ -43,6 +44,7 @@ class Job:
     target: TargetText = ""
     sketch: SketchPath = None
     dynamic: Dynamic = False
+    repeatable: Repeatable = False
     evaluation: Evaluation = False
     scale: Scale = 1.0
     seed: Seed = None
@@ -61,6 +63,7 @@ class Job:
             target=select_target(self.target, plugin),
             sketch=self.sketch,
             dynamic=self.dynamic,
+            repeatable=self.repeatable,
             evaluation=self.evaluation,
             scale=self.scale,
             seed=self.seed,

@@ -68,6 +68,10 @@ SketchPath = Annotated[
     typer.Option("--sketch", metavar="FILE", help="A sketch to use in place of the designer's.", callback=sketch_file),
 ]
 Dynamic = Annotated[bool, typer.Option("--dynamic", help="Capture with symbolic sizes, so that one kernel serves all.")]
+Repeatable = Annotated[
+    bool,
+    typer.Option("--repeatable", help="Add floats in the same order in every call, which atomics would do faster."),
+]
 Evaluation = Annotated[bool, typer.Option("--eval", help="Put the module in eval mode (else as the file leaves it).")]
 Scale = Annotated[
     float,

@@ -8,7 +8,7 @@ from akg_core.cli.options import Kernel
 from akg_core.cli.spread import spread
 
 
-@spread(Job, left_out=("sketch", "dynamic"))
+@spread(Job, left_out=("sketch", "dynamic", "repeatable"))
 def profile(job: Job, kernel: Kernel) -> None:
     """Time a kernel against eager and torch.compile.
 

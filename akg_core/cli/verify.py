@@ -8,7 +8,7 @@ from akg_core.cli.options import Kernel
 from akg_core.cli.spread import spread
 
 
-@spread(Job, left_out=("sketch", "dynamic", "no_baseline"))
+@spread(Job, left_out=("sketch", "dynamic", "repeatable", "no_baseline"))
 def verify(job: Job, kernel: Kernel) -> None:
     """Judge a kernel that exists, a hand-written one too.
 

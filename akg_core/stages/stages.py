@@ -59,7 +59,8 @@ class Request:
 
     `seed`: where the draws begin, None for new ones. `time_limit`: seconds that a kernel may take over all cases that
     it is judged by; 0 sets it by the reference's time.
-    `gives_way`: compiling gets what other work leaves of the processors.
+    `repeatable`: kernels add floats in the same order in every call. `gives_way`: compiling gets what other work leaves
+    of the processors.
     """
 
     reference: Path
@@ -73,6 +74,7 @@ class Request:
     baseline: bool = True
     time_limit: float = 0.0
     gives_way: bool = False
+    repeatable: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def capture(pool: Pool, request: Request, work: int = 0, integers: bool = True) 
     result = pool.call("akg_core.task.capture:capture_job", payload, limits=Limits(seconds=CAPTURE_SECONDS))
     if result.status not in ("ok", "error"):
         raise TaskError(f"{request.reference} could not be captured. {result.reason}")
-    task = Task(**result.unwrap())
+    task = Task(**result.unwrap()).model_copy(update={"repeatable": request.repeatable})
     if any(argument.kind == "size" for argument in task.interface.arguments) and not _has_rules(pool, task):
         return capture(pool, request, work, integers=False)
     return task

@@ -52,10 +52,13 @@ def several(lines: list[str]) -> str:
     return f"({', '.join(lines)},)"
 
 
-def judge(source: str, *, traits: Traits = SMALL, dynamic: bool = False, seed: int = 0) -> Outcome:
+def judge(
+    source: str, *, traits: Traits = SMALL, dynamic: bool = False, seed: int = 0, repeatable: bool = False
+) -> Outcome:
     """Design a reference and hold every sketch against it; AssertionError with the sketch when one differs."""
     module = load_source(source, "reference")
     task = capture(load_source(source, "reference", traced=True), dynamic=dynamic)
+    task = task.model_copy(update={"repeatable": repeatable})
     sketches = design(task, traits)
     kernels = []
     for sketch in sketches:

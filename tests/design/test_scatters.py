@@ -94,6 +94,24 @@ def test_long_segments_are_joined_by_many_programs(line: str, monkeypatch: pytes
     judge(reference(forward(line, "x, y"), f"[{LENGTHS}]"))
 
 
+ADDED = [(line, inputs) for line, inputs in WRITTEN if "add" in line or "accumulate" in line or "'sum'" in line]
+
+
+@pytest.mark.parametrize(("line", "inputs"), [*ADDED, ("x.index_put((y, y % 6), z[:, 0], accumulate=True)", ROWS)])
+def test_floats_are_added_in_the_same_order_where_that_is_asked_for(line: str, inputs: str) -> None:
+    found = judge(reference(forward(line, "x, y, z"), f"[{inputs}]"), repeatable=True)
+    whole = "x.long()" in line or "x.int()" in line
+    assert all(("atomic_add" in sketch.text) == whole for sketch in found.sketches), "whole numbers have any order"
+
+
+def test_segments_and_counts_in_the_same_order() -> None:
+    lines = [("torch.segment_reduce(x, 'sum', lengths=y)", LENGTHS)]
+    lines += [("torch.bincount(y % 9, x[:, 0], 9)", "torch.randn(60, 4), torch.randint(0, 9, (60,))")]
+    for line, inputs in lines:
+        found = judge(reference(forward(line, "x, y"), f"[{inputs}]"), repeatable=True)
+        assert not any("atomic" in sketch.text for sketch in found.sketches)
+
+
 def test_a_segment_is_one_programs() -> None:
     text = designed(reference(forward(BAGS[0], "x, y, z, w"), f"[{BAG}]"))
     assert "atomic" not in text and text.count("@kernel") == 1 and "start=load(" in text

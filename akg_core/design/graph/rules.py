@@ -92,7 +92,7 @@ class Choices:
     that takes less where only its first are stored; `radix`: of how many numbers it writes out the Fourier transform.
     `rounding`: the format that factors of f32 convolutions are rounded to, "" for none, and in three dims only where
     the channels of a group come in multiples of `rounded_channels`; `halved`: whether f16 may stand for it. `joined`:
-    whether products cost less than stores.
+    whether products cost less than stores. `repeatable`: whether floats are to be added in the same order in each call.
     """
 
     longest_attended: int = 0
@@ -104,6 +104,7 @@ class Choices:
     rounded_channels: int = 1
     joined: bool = False
     halved: bool = False
+    repeatable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import math
 
 from akg_core.design.algebra.index import Axis, Index, index, position, product
 from akg_core.design.graph.places import Places, along, indexed
-from akg_core.design.graph.rules import Call, rule, size_value
+from akg_core.design.graph.rules import Call, Choices, rule, size_value
 from akg_core.design.graph.values import (
     Gather,
     Iota,
@@ -34,6 +34,7 @@ from akg_core.design.graph.values import (
 )
 from akg_core.design.operators.gathers import from_end, gathered, searched
 from akg_core.design.operators.reductions import reduced
+from akg_core.design.operators.repeatable import added
 from akg_core.design.operators.scans import scanned
 from akg_core.dtypes import is_float
 from akg_core.sketch.numerics import identity
@@ -56,7 +57,8 @@ def index_put(c: Call) -> Value:
     read = [expand(from_end(r, base.shape[d]), own) for d, r in zip(dims, read, strict=True)]
     places = indexed(base.shape, dims, read, dims[0] if together else 0)
     if accumulate:
-        return _result(c, places.joined(base, updates, "max" if base.dtype == "bool" else "add"))
+        all_of = base.dtype == "bool"
+        return _result(c, places.joined(base, updates, "max") if all_of else added(places, base, updates, c.choices))
     return _result(c, places.replaced(base, updates))
 
 
@@ -92,7 +94,7 @@ def scatter(c: Call) -> Value:
     if not kind:
         return _result(c, reshape(places.replaced(base, updates), c.shape))
     kind = {"add": "sum", "multiply": "prod"}.get(kind, kind)
-    found = _reduced(places, base, updates, kind, bool(c.option("include_self", c.arg(5, True))))
+    found = _reduced(places, base, updates, kind, bool(c.option("include_self", c.arg(5, True))), c.choices)
     return _result(c, reshape(found, c.shape))
 
 
@@ -101,16 +103,23 @@ def index_reduce(c: Call) -> Value:
     base, updates = c.value(0), c.value(3)
     dim = c.arg(1) % len(base.shape)
     places = indexed(base.shape, (dim,), (cast(c.raw(2), "i64"),), dim)
-    return _result(c, _reduced(places, base, updates, c.arg(4), bool(c.option("include_self", c.arg(5, True)))))
+    return _result(
+        c, _reduced(places, base, updates, c.arg(4), bool(c.option("include_self", c.arg(5, True))), c.choices)
+    )
 
 
-def _reduced(places: Places, base: Value, updates: Value, kind: str, with_base: bool) -> Value:
+def _reduced(places: Places, base: Value, updates: Value, kind: str, with_base: bool, choices: Choices) -> Value:
     """`base`, or only what it holds where no update goes, joined with the updates."""
     dtype = base.dtype
     join = {"amax": "max", "amin": "min", "mean": "sum"}.get(kind, kind)
     none = literal(identity(join, dtype), dtype)
     start = base if with_base else none
-    found = _multiplied(places, start, updates) if kind == "prod" else places.joined(start, updates, _JOINS[kind])
+    if kind == "prod":
+        found = _multiplied(places, start, updates)
+    elif _JOINS[kind] == "add":
+        found = added(places, start, updates, choices)
+    else:
+        found = places.joined(start, updates, _JOINS[kind])
     if kind == "mean":
         count = places.counted("f32")
         count = arithmetic("+" if with_base else "maximum", count, 1.0, dtype="f32")
@@ -136,7 +145,7 @@ def put(c: Call) -> Value:
     read = from_end(reshape(c.raw(1), (c.raw(1).size,)), base.size)
     updates = reshape(cast(c.value(2), base.dtype), read.shape)
     places = indexed(flat.shape, (0,), (read,), 0)
-    found = places.joined(flat, updates, "add") if c.arg(3, False) else places.replaced(flat, updates)
+    found = added(places, flat, updates, c.choices) if c.arg(3, False) else places.replaced(flat, updates)
     return _result(c, reshape(found, c.shape))
 
 
@@ -177,7 +186,7 @@ def bincount(c: Call) -> Value:
     """How often each number from 0 to below `minlength` is there, or the sum of its weights; capture refuses larger."""
     read = (cast(c.raw(0), "i64"),)
     each = literal(1, c.dtype) if c.arg(1) is None else cast(c.value(1), c.dtype)
-    return _result(c, indexed(c.shape, (0,), read, 0).joined(literal(0, c.dtype), each, "add"))
+    return _result(c, added(indexed(c.shape, (0,), read, 0), literal(0, c.dtype), each, c.choices))
 
 
 @rule("compact")
@@ -209,17 +218,18 @@ def repeat_interleave(c: Call) -> Value:
     return cast(held(searched(ends, counting(c.shape, lambda at: at[0]), right=True)), c.dtype)
 
 
-def _of_segments(kind: str, rows: Value, starts: Value, stops: Value) -> Value:
+def _of_segments(kind: str, rows: Value, starts: Value, stops: Value, choices: Choices) -> Value:
     """`kind` ("sum", "prod", "max", "min") of the rows from `starts` [S] to before `stops` [S].
 
     Each segment is one program's; where these are few and long, programs have rows and join them.
     """
     size, shape = rows.shape[0], (*starts.shape, *rows.shape[1:])
-    if size.constant not in (0, 1) and size.example <= _LONG_SEGMENT * starts.shape[0].example:
+    few = choices.repeatable or size.example <= _LONG_SEGMENT * starts.shape[0].example
+    if size.constant not in (0, 1) and few:
         return Segmented(kind, rows, starts, stops, shape=shape, dtype=rows.dtype)
     places = indexed(shape, (0,), (_segments(starts, size),), 0)
     none = literal(identity(kind, rows.dtype), rows.dtype, shape)
-    return _reduced(places, none, rows, f"a{kind}" if kind in ("max", "min") else kind, True)
+    return _reduced(places, none, rows, f"a{kind}" if kind in ("max", "min") else kind, True, choices)
 
 
 def _of_each(count: Value, shape: Shape) -> Value:
@@ -242,7 +252,7 @@ def segment_reduce(c: Call) -> Value:
         last = sizes.shape[0] - 1
         starts, stops = narrow(sizes, 0, index(0), last), narrow(sizes, 0, index(1), last)
     join = {"amax": "max", "amin": "min", "mean": "sum"}.get(kind, kind)
-    found = _of_segments(join, cast(x, wide(x.dtype)), starts, stops)
+    found = _of_segments(join, cast(x, wide(x.dtype)), starts, stops, c.choices)
     initial, least = c.option("initial"), 0
     if initial is not None:
         found, least = arithmetic(_TOGETHER[join], found, initial, dtype=found.dtype), 1
@@ -285,8 +295,8 @@ def embedding_bag(c: Call) -> tuple[Value | None, ...]:
         count = stops - starts
         if counts is not None:
             rows = where(reshape(counts, (*counts.shape, index(1))), rows, none, table.dtype)
-            count = _of_segments("sum", cast(counts, "i64"), starts, stops)
-        total = _of_segments(kind, rows, starts, stops)
+            count = _of_segments("sum", cast(counts, "i64"), starts, stops, c.choices)
+        total = _of_segments(kind, rows, starts, stops, c.choices)
     count = cast(_of_each(count, c.shape), table.dtype)
     if mode == 2:
         return where(count.equals(0.0), 0.0, total, table.dtype), None, None, None
