@@ -57,8 +57,9 @@ def index_put(c: Call) -> Value:
     read = [expand(from_end(r, base.shape[d]), own) for d, r in zip(dims, read, strict=True)]
     places = indexed(base.shape, dims, read, dims[0] if together else 0)
     if accumulate:
-        all_of = base.dtype == "bool"
-        return _result(c, places.joined(base, updates, "max") if all_of else added(places, base, updates, c.choices))
+        if base.dtype == "bool":
+            return _result(c, places.joined(base, updates, "max"))
+        return _result(c, added(places, base, updates, c.choices))
     return _result(c, places.replaced(base, updates))
 
 
