@@ -28,6 +28,13 @@ CASES = {
     "named_tuple": reference_text("return x.max(0)"),
     "dict": reference_text("return {'b': x + 1, 'a': x * 2}"),
     "list": reference_text("return [x + 1, x.detach(), x.t()]"),
+    "gradient_of_relu": reference_text(
+        "with torch.enable_grad():\n    y = x.detach().requires_grad_()\n"
+        "    return torch.autograd.grad((y.relu() / y.clamp(min=0.8)).sum(), y)[0]"
+    ),
+    "copies_of_views": reference_text(
+        "return *torch.unbind_copy(x, 1), torch.narrow_copy(x, 1, 2, 3), torch.permute_copy(x, (1, 0)), torch.t_copy(x)"
+    ),
     "none": reference_text("return x + 1, None"),
     "linear": reference_text("return torch.relu(self.fc(x))", "self.fc = nn.Linear(6, 3)"),
     "tied": reference_text("return self.b(self.a(x))", "self.a = nn.Linear(6, 6); self.b = self.a"),
@@ -244,6 +251,16 @@ def test_a_recurrent_layer_is_one_operator(layer):
     assert {node.op for node in states} == {"aten.full.default"}
     assert operator.op == f"aten.{layer.lower()}{'_tanh' * (layer == 'RNN')}.input"
     assert operator.shapes[0] == (100_000, 2, 3)
+
+
+def test_rows_of_padding_hold_the_same_with_gradients_and_without():
+    made = "self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(6, 2, 8, 0.0, batch_first=True), 1).eval()"
+    masked = "return self.encoder(x[None], src_key_padding_mask=torch.arange(4)[None] > 2)"
+    module = load.load_source(reference_text(masked, made), "ref")
+    model, inputs = module.Model(), module.get_inputs()
+    with torch.no_grad():
+        torch.testing.assert_close(model(*inputs), model.requires_grad_(False)(*inputs))
+        assert model(*inputs)[0, 3].all()
 
 
 # --- sizes that vary -------------------------------------------------------------------------------------

@@ -42,8 +42,9 @@ def running(c: Call) -> Value:
     x = cast(c.value(0), wide(c.option("dtype") or c.dtype))
     if not x.shape or x.shape[c.arg(1) % len(x.shape)] == 1:
         return x
-    # PyTorch runs in double precision on a CPU; a running sum has no other way to be as exact.
-    dtype = "f64" if is_float(x.dtype) else x.dtype
+    # PyTorch runs in double precision on a CPU; a running sum has no other way to be as exact. What narrow integers
+    # lose of a long sum is lost of each part of it.
+    dtype = "f64" if is_float(x.dtype) else "i64"
     return cast(scanned(c.name[3:], cast(x, dtype), c.arg(1) % len(x.shape)), x.dtype)
 
 

@@ -9,13 +9,17 @@ from typing import Any
 
 import torch
 from torch._decomp import decomposition_table, get_decompositions
-from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.export import ExportedProgram, exported_program
 
 from akg_core.task.decompositions import antialias, foreach, formulas, gradients, linear_interpolation
 
 Table = dict[Any, Callable[..., Any]]
 _decompose = exported_program._decompose_exported_program
+_COPIED = (
+    *("alias", "diagonal", "expand", "narrow", "permute", "squeeze"),
+    *("t", "transpose", "unbind", "unfold", "unsqueeze", "view"),
+)  # views whose operators have one that copies
 _OPTIONS: dict[str, Any] = {
     "joint_loss_index": None,
     "decompose_custom_triton_ops": False,
@@ -32,6 +36,8 @@ def decomposed(program: ExportedProgram) -> ExportedProgram:
     constants = [each for each in program.constants.values() if isinstance(each, torch.Tensor)]
     if any(map(torch._C._functorch.is_functorch_wrapped_tensor, constants)):
         raise ValueError("what a transform of torch.func computes with is no constant")
+    if any(isinstance(each, FakeTensor) for each in constants):  # which formulas would read memory of
+        raise ValueError("what a gradient is computed of is no constant")
     for node in program.graph.nodes:
         if node.target is torch.ops.aten.view.default:  # a formula may lay out otherwise what is viewed
             node.target = torch.ops.aten.reshape.default
@@ -50,6 +56,7 @@ def _tables() -> tuple[Table, Table]:
     table = dict(torch.export.default_decompositions())
     aten = torch.ops.aten
     written = [aten.upsample_nearest2d.vec, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]
+    written += [getattr(aten, f"{view}_copy") for view in _COPIED]
     table.update(get_decompositions(written))
     for ours in (antialias, foreach, formulas, gradients, linear_interpolation):
         table.update(ours.decompositions())
