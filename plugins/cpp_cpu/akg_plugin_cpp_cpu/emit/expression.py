@@ -205,7 +205,7 @@ class ExpressionPrinter:
 
     def remember(self, expr: Expr, hint: str, home: Scope, user: Scope, write: Callable[[], Term]) -> Term:
         """The variable that holds `expr`, declared in `home` when there is none yet."""
-        known = user.recall(expr)
+        known = user.recall(expr, set(self.body.names_of(expr)))
         if known is None:
             made = write()
             name = self.fresh(hint)

@@ -82,13 +82,13 @@ class Scope:
             scope = scope.parent
         return scope
 
-    def recall(self, expr: Expr) -> Term | None:
-        """The variable that already holds `expr`."""
+    def recall(self, expr: Expr, names: Collection[str] = ()) -> Term | None:
+        """The variable that already holds `expr`, whose `names` mean the same there."""
         scope: Scope | None = self
         while scope is not None:
             if expr in scope.known:
                 return scope.known[expr]
-            scope = scope.parent
+            scope = scope.parent if scope.names.keys().isdisjoint(names) else None
         return None
 
     def declare(self, text: str, line: int) -> None:
