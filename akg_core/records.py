@@ -98,7 +98,9 @@ class Traits(Record):
     `attention_tile`: (queries, keys) of a good tile of attention over such values, None where `on_chip_bytes` decides;
     queries need be no power of two where the language has such tiles; `window_tile`: a good (channels, pixels, k) tile
     of products of such values with the windows of an image, whose programs stay and take one tile after the other,
-    None where it is as in other products;
+    None where it is as in other products; `fused_products`: of one left operand that one program may sum beside each
+    other, for what is made elementwise of their results; `block_bytes`: of what is made for the turns of a loop,
+    about as much as caches hold, 0 where all of it is made before;
     `register_tiles`: whether a program holds each of its tiles at once, in the registers of its threads, instead of
     going through it piece by piece; `program_bytes`: what the tiles may take that one program holds at once, 0 where
     nothing limits that; `spills`: whether what takes more is only slower, and not refused; `copies`: of a tile that is
@@ -120,6 +122,8 @@ class Traits(Record):
     half_tile: tuple[int, int, int] | None = None
     attention_tile: tuple[int, int] | None = None
     window_tile: tuple[int, int, int] | None = None
+    fused_products: int = 1
+    block_bytes: int = 0
     register_tiles: bool = False
     program_bytes: int = 0
     spills: bool = True

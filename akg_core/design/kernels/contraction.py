@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
 from akg_core.design.algebra.index import Axis, Index, Quotient, Remainder, position
@@ -105,11 +105,15 @@ def tile_product(nest: Nest, traits: Traits) -> Tiling:
         if axis is not None:
             sizes[number] = min(sizes[number], power_below(2 * axis.extent.example - 1))
 
+    while len(nest.heads) * prod(sizes[:2]) > prod(traits.dot_tile[:2]) and sizes[1] > 4 * traits.lanes:
+        sizes[1] //= 2  # all sums together fill a tile
+
     def count() -> int:
         across = zip((row, column), sizes, strict=False)
         return example(single) * prod(-(-a.extent.example // size) for a, size in across if a is not None)
 
-    while count() < 2 * traits.units and max(sizes[:2]) > 4 * traits.lanes:
+    wanted = traits.units if len(nest.heads) > 1 else 2 * traits.units  # what takes long is few programs sooner
+    while count() < wanted and max(sizes[:2]) > 4 * traits.lanes:
         sizes[sizes.index(max(sizes[:2]))] //= 2
     grid: list[tuple[Axis, Step]] = [(a, ONE) for a in single]
     for axis, size in ((row, sizes[0]), (column, sizes[1])):
@@ -141,12 +145,14 @@ def _around(size: int, high: int) -> Step:
 
 @dataclass(slots=True)
 class Sum:
-    """How a product is summed: statements before its loops, in the innermost and after them; `result` names the sum."""
+    """How products are summed: statements before their loops, in the innermost and after them; `result` names the sum
+    of the first one, `others` those of the others."""
 
     result: str
     start: list[Statement] = field(default_factory=list)
     body: list[Statement] = field(default_factory=list)
     finish: list[Statement] = field(default_factory=list)
+    others: tuple[str, ...] = ()
 
 
 def plain_sum(
@@ -172,6 +178,15 @@ def plain_sum(
     )
     total = next((t.dtype for t in e.terms if isinstance(t, Result)), "f32")
     return Sum(acc, [Assign((acc,), Call("zeros", (AxisList(kept), Text(total))))], body)
+
+
+def sums_beside(e: KernelBuilder, kept: tuple[str, ...], over: Expr) -> Sum:
+    """The products of all heads of a nest, turn by turn."""
+    first, *others = (plain_sum(e, kept, over, head.args) for head in e.nest.heads)
+    for other in others:
+        first.start += other.start
+        first.body += other.body
+    return replace(first, others=tuple(other.result for other in others))
 
 
 Summing = Callable[[KernelBuilder, tuple[str, ...], Expr], Sum]
@@ -200,7 +215,8 @@ def summed_tile(e: KernelBuilder, tiling: Tiling, chunk: Chunk | None, summed: S
     made = summed(e, tuple(e.axis(a) for a, _ in tiling.grid), over[0] if len(over) == 1 else Group(over))
     body = e.looped(tiling.loops, made.body, bool(chunk))
     e.writer.known.clear()
-    e.bind(e.nest.heads[0].of, (Name(made.result),))
+    for head, name in zip(e.nest.heads, (made.result, *made.others), strict=True):
+        e.bind(head.of, (Name(name),))
     needed = _needed(e, e.nest.stores)
     if needed is not None:
         body = [If(needed, tuple(body))]

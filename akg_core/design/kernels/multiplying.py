@@ -22,6 +22,7 @@ from akg_core.design.kernels.contraction import (
     product_tile,
     roles,
     summed_tile,
+    sums_beside,
     tile_product,
 )
 from akg_core.design.kernels.descriptors import in_bulk, plain
@@ -72,11 +73,16 @@ class Form:
     suffix: str = ""
 
 
-def forms(product: Product, traits: Traits, halves: tuple[Halves, Halves] | None) -> tuple[Form, ...]:
-    """The kernels of a product in the order in which they are launched; the first is the one that has the work."""
+def forms(product: Product, traits: Traits, halves: tuple[Halves, Halves] | None, beside: int = 1) -> tuple[Form, ...]:
+    """The kernels of a product, or of so many `beside` each other, in the order in which they are launched; the first
+    is the one that has the work."""
     if product.guards is not None:
         narrow = traits.model_copy(update={"dot_tile": traits.half_tile or traits.dot_tile})
         return (Form(lambda nest: nest, lambda nest: tile_product(_unguarded(nest), narrow), _emit_guarded),)
+    if beside > 1:
+        return (
+            Form(lambda nest: nest, lambda nest: tile_product(nest, traits), partial(emit_product, summed=sums_beside)),
+        )
     if halves is None or traits.half_tile is None:
         return (Form(lambda nest: nest, lambda nest: _tiled(nest, traits), partial(emit_product, summed=_sum_in_bulk)),)
     left, right = halves

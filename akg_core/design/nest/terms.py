@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from akg_core.design.algebra.index import Axis, Index, Unknown, index, position
 from akg_core.design.graph.anchors import Anchor
@@ -331,8 +332,13 @@ def positions(term: Term) -> Positions:
     return (term.index,) if isinstance(term, Place) else ()
 
 
-def rewritten(pool: TermTable, roots: list[Term], change: Callable[[Index], Index]) -> dict[Term, Term]:
-    """For each term below `roots`, the one with its positions changed."""
+def rewritten(
+    pool: TermTable,
+    roots: list[Term],
+    change: Callable[[Index], Index] = lambda at: at,
+    known: Mapping[Term, Term] = MappingProxyType({}),
+) -> dict[Term, Term]:
+    """For each term below `roots`, the one of `pool` with its positions changed; `known`: what stands for some."""
     new: dict[Term, Term] = {}
 
     def data(atom: object) -> Index | None:
@@ -340,11 +346,15 @@ def rewritten(pool: TermTable, roots: list[Term], change: Callable[[Index], Inde
 
     for term in below(roots):
         match term:
+            case _ if term in known:
+                new[term] = known[term]
             case Load(buffer=buffer, at=at, other=other):
                 new[term] = pool.load(buffer, tuple(change(p.replace(data)) for p in at), other)
             case Place(index=at):
                 new[term] = pool.place(change(at.replace(data)))
-            case Constant() | Result():
+            case Constant(number=number):
+                new[term] = pool.constant(number, term.dtype)
+            case Result():
                 new[term] = term
             case _:
                 new[term] = pool.apply(term.op, tuple(new[a] for a in term.args), term.dtype, term.name)

@@ -9,6 +9,7 @@ from akg_core.design.algebra.expression import parse_size, to_expr
 from akg_core.design.algebra.index import Axis, ceil_div, index, position, product
 from akg_core.design.fuse.anchors import partition_of
 from akg_core.design.fuse.cluster import Cluster, Target
+from akg_core.design.fuse.horizontal import fused_horizontally
 from akg_core.design.fuse.loop_nest import nest_of
 from akg_core.design.fuse.partition import Partition
 from akg_core.design.fuse.sharing import shared
@@ -34,6 +35,7 @@ from akg_core.design.nest.sliding import tile_windows
 from akg_core.design.nest.terms import Buffer, Load, Result, below
 from akg_core.design.nest.tiling import chunk_size, in_chunks, splits, tile
 from akg_core.design.policy import Policy
+from akg_core.design.program.blocked import in_blocks
 from akg_core.design.program.inside import inside
 from akg_core.design.program.launches import ProgramWriter, Returned, kept_between_calls
 from akg_core.design.program.memory_order import agree, memory_order
@@ -64,6 +66,7 @@ class Assembly:
     _computed: dict[Buffer, ast.Expr] = field(default_factory=dict)
     _kernels: set[str] = field(default_factory=set)
     _read: set[Buffer] = field(default_factory=set)
+    _leaving: frozenset[Buffer] = frozenset()
     _steady: frozenset[Buffer] = frozenset()
 
     def __post_init__(self) -> None:
@@ -85,6 +88,8 @@ class Assembly:
         self.partition.store_often_read()
         returned = self._place_outputs()
         self._place_mutations()
+        outputs = {b for each in returned for b in (each.buffer, *each.sizes) if isinstance(b, Buffer)}
+        self._leaving = frozenset(outputs)
         self._emit_all()
         program = self._program(returned)
         return ast.SketchFile(tuple({e.kernel.name: e.kernel for e in kernels(self.emitted)}.values()), program)
@@ -93,7 +98,9 @@ class Assembly:
         self.partition.cut()
         nests = [(c, without_places(nest_of(self.partition, c))) for c in self.partition.clusters]
         self._read = {t.buffer for _, n in nests for t in n.terms() if isinstance(t, Load)}
-        self._read |= {b for looped in self.partition.loops.values() for b in (*looped.given, *looped.fixed)}
+        of_loops = {b for looped in self.partition.loops.values() for b in (*looped.given, *looped.fixed)}
+        self._read |= of_loops
+        nests = fused_horizontally(nests, of_loops | self._leaving, self.traits)
         for cluster, nest in nests:
             if isinstance(loop := next(iter(cluster.heads), None), Loop):
                 self._emit_loop(loop)
@@ -126,6 +133,7 @@ class Assembly:
             name, shape = turn.partition.buffers.unique(f"new_{state.label}"), state.shape[1:]
             inner["after"].append(Buffer(name, state.label, state.dtype, shape, tuple(range(len(shape)))))
             turn.partition.store(compute("copy", value), inner["after"][-1])
+        turn._leaving = frozenset(inner["after"])
         turn._emit_all()
         steps = repeated(loop, looped, inner, kernels(turn.emitted))
         return [inside(step, self.traits.co_resident if persistent else 0) for step in steps]
@@ -307,7 +315,7 @@ class Assembly:
     def _emit_product(self, nest: Nest, hint: str) -> None:
         contracted = nest.heads[0].of
         assert isinstance(contracted, Product)
-        kernels = forms(contracted, self.traits, self.partition.halves.get(contracted))
+        kernels = forms(contracted, self.traits, self.partition.halves.get(contracted), beside=len(nest.heads))
         whole = flattened(refined(kernels[0].nest(nest)), self.policy.by_taps)
         tiling = kernels[0].tile(whole)
         # A long contraction hides its stores; streaming them only splits lines of memory at the edges of tiles.
@@ -320,7 +328,8 @@ class Assembly:
                     made = flattened(refined(form.nest(part)), self.policy.by_taps)
                 self.emitted.append(form.emit(made, form.tile(made), self._name(f"{hint}{form.suffix}"), stream, chunk))
 
-        chunk = split_chunk(whole, tiling, self.traits) if self.policy.split is not False else 0
+        may_split = self.policy.split is not False and len(nest.heads) == 1
+        chunk = split_chunk(whole, tiling, self.traits) if may_split else 0
         if not chunk:
             emit(nest, hint)
             return
@@ -345,6 +354,7 @@ class Assembly:
         outer = {b for each in returned for b in (each.buffer, *each.sizes) if isinstance(b, Buffer)}
         sources = {self.partition.buffers[s]: where for where, s in self.trace.sources.items()}
         by_origin = {where: b for b, where in sources.items()}
+        self.emitted = in_blocks(self.emitted, {*outer, *sources}, self.traits)
         sized = changed(self.emitted, lambda es: [with_sizes(e, self.task.symbols, by_origin.values()) for e in es])
         self.emitted = changed(sized, shared)
         used = {p.buffer for e in self.emitted for p in e.parameters} | outer

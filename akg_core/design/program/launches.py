@@ -83,9 +83,31 @@ class ProgramWriter:
 
     def repeat(self, repeated: Repeated) -> None:
         """Launch kernels turn after turn; what no row of a tensor stands for is allocated before."""
-        counter, body = fresh("t", self._names), list[ast.Statement]()
-        turn = position(Symbol(counter, 1))
+        counter, body, block = fresh("t", self._names), list[ast.Statement](), repeated.block
+        turn, steps = position(Symbol(counter, 1)), repeated.steps
+        if block is None:
+            self._turn(repeated, turn, turn, body)
+            self.body.append(_loop(counter, steps, body))
+            return
+        inner, turns = fresh("t", self._names), list[ast.Statement]()
+        here = position(Symbol(inner, 1))
+        self._turn(repeated, turn * block.turns + here, here, turns)
+        row = block.first + turn * block.step
+        names = []
+        for parameter in block.made.parameters:
+            part = block.parts.get(parameter.buffer)
+            if part is None:
+                names.append(self.tensor(parameter.buffer, parameter.dims))
+            else:
+                start = row * part.each + part.start
+                names.append(self._part(parameter.buffer, part.whole, start, parameter.dims[0], body))
+        body += [ast.Launch(block.made.kernel.name, tuple(names)), _loop(inner, index(block.turns), turns)]
+        self.body.append(_loop(counter, steps // block.turns, body))
+
+    def _turn(self, repeated: Repeated, turn: Index, of_block: Index, body: list[ast.Statement]) -> None:
+        """The launches of a turn, which is turn `of_block` of its block."""
         views: dict[tuple[Buffer, Shape], str] = {}
+        made = {p.buffer for p in repeated.block.made.parameters if p.written} if repeated.block else set()
         for launch in repeated.body:
             names = []
             for parameter in launch.parameters:
@@ -95,23 +117,28 @@ class ProgramWriter:
                     continue
                 key = (parameter.buffer, dims)
                 if key not in views:
-                    views[key] = self._row(row, row.number(turn), dims, parameter.buffer.name, body)
+                    number = row.number(of_block if row.of in made else turn)
+                    views[key] = self._row(row, number, dims, parameter.buffer.name, body)
                 names.append(views[key])
             body.append(ast.Launch(launch.kernel.name, tuple(names)))
-        zero, one = ast.Number(0), ast.Number(1)
-        self.body.append(ast.Range(counter, zero, to_expr(repeated.steps), one, tuple(body)))
 
     def _row(self, row: Row, number: Index, dims: Shape, hint: str, body: list[ast.Statement]) -> str:
         """A row of a tensor seen in a shape: rows of the tensor in that shape, for these lie in one piece."""
         count, *rest = dims or (index(1),)
-        whole = self.tensor(row.of, (row.of.shape[0] * count, *rest))
-        name = fresh(hint, self._names)
-        body.append(ast.View(name, "narrow", whole, tuple(map(to_expr, (index(0), number * count, count)))))
+        name = self._part(row.of, (row.of.shape[0] * count, *rest), number * count, count, body, hint)
         if dims:
             return name
         scalar = fresh(hint, self._names)
         body.append(ast.View(scalar, "reshape", name, ()))
         return scalar
+
+    def _part(
+        self, buffer: Buffer, whole: Shape, start: Index, length: Index, body: list[ast.Statement], hint: str = ""
+    ) -> str:
+        """Neighbours along the first dim of a buffer seen in a shape."""
+        seen, name = self.tensor(buffer, whole), fresh(hint or buffer.name, self._names)
+        body.append(ast.View(name, "narrow", seen, tuple(map(to_expr, (index(0), start, length)))))
+        return name
 
     def result(self, returned: Returned) -> str:
         buffer = returned.buffer
@@ -132,6 +159,10 @@ class ProgramWriter:
             if len(sizes) > 1:
                 name = self._viewed(name, "reshape", (*sizes, *map(to_expr, returned.others)))
         return name
+
+
+def _loop(counter: str, steps: Index, body: list[ast.Statement]) -> ast.Range:
+    return ast.Range(counter, ast.Number(0), to_expr(steps), ast.Number(1), tuple(body))
 
 
 def kept_between_calls(launches: Sequence[Step], parameters: set[Buffer], outer: set[Buffer]) -> set[int]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from akg_core.design.algebra.index import Index, index
 from akg_core.design.fuse.cluster import Looped
 from akg_core.design.graph.states import Loop
+from akg_core.design.graph.values import Shape
 from akg_core.design.kernels.builder import Emitted
 from akg_core.design.kernels.writer import Parameter
 from akg_core.design.nest.terms import Buffer
@@ -27,21 +28,55 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What a launch sees of a tensor in the dims `whole`: of its first dim `start + each * n` and what follows, n being
+    the row that its block begins at."""
+
+    whole: Shape
+    each: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`made` is launched before each block of so many `turns`, for rows that these read alone: `first + step * b` and
+    those after it in block b. `parts`: of its tensors, those that it sees a part of."""
+
+    turns: int
+    made: Emitted
+    parts: Mapping[Buffer, Part]
+    first: Index
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class Repeated:
-    """`body` is launched in each of `steps` turns. `rows`: its tensors that are rows of others."""
+    """`body` is launched in each of `steps` turns. `rows`: its tensors that are rows of others; of what its `block`
+    makes, the row in that block."""
 
     steps: Index
     rows: Mapping[Buffer, Row]
     body: tuple[Emitted, ...]
+    block: Block | None = None
+
+    @property
+    def launches(self) -> tuple[Emitted, ...]:
+        """All launches of a turn, those before a block first."""
+        return (*((self.block.made,) if self.block else ()), *self.body)
 
     @property
     def parameters(self) -> list[Parameter]:
         """What the turns read and write, by the tensors outside of the loop."""
         return [
             replace(p, buffer=self.rows[p.buffer].of) if p.buffer in self.rows else p
-            for launch in self.body
+            for launch in self.launches
             for p in launch.parameters
         ]
+
+    def changed(self, new: Iterator[Emitted]) -> Repeated:
+        """The same turns with other launches."""
+        block = replace(self.block, made=next(new)) if self.block else None
+        return replace(self, body=tuple(next(new) for _ in self.body), block=block)
 
 
 Step = Emitted | Repeated
@@ -83,14 +118,10 @@ def _steady(launches: Sequence[Emitted], rows: set[Buffer]) -> set[int]:
 def changed(steps: Iterable[Step], change: Callable[[list[Emitted]], list[Emitted]]) -> list[Step]:
     """The same steps, all their launches changed together."""
     listed = list(steps)
-    flat = [e for step in listed for e in (step.body if isinstance(step, Repeated) else (step,))]
-    new = iter(change(flat))
-    return [
-        replace(step, body=tuple(next(new) for _ in step.body)) if isinstance(step, Repeated) else next(new)
-        for step in listed
-    ]
+    new = iter(change(kernels(listed)))
+    return [step.changed(new) if isinstance(step, Repeated) else next(new) for step in listed]
 
 
 def kernels(steps: Iterable[Step]) -> list[Emitted]:
     """All launches of the steps, in order."""
-    return [e for step in steps for e in (step.body if isinstance(step, Repeated) else (step,))]
+    return [e for step in steps for e in (step.launches if isinstance(step, Repeated) else (step,))]

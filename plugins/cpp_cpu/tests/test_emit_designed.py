@@ -18,12 +18,15 @@ from akg_core.testing.emission.running import Case, compare
 
 TRAITS = Traits(
     units=2, lanes=16, on_chip_bytes=64 * 1024, tile_elements=256, dot_tile=(16, 32, 32), longest_sorted=1 << 20,
-    partial_sorts=True,
+    partial_sorts=True, fused_products=4,
 )  # fmt: skip
 HEADS = "[torch.randn(2, 3, n, 20) for n in (37, 53, 53)]"
 CAUSAL = "F.scaled_dot_product_attention(q, k, v, is_causal=True)"
 MASKED = "(q @ k.transpose(-2, -1) / 4).masked_fill(m == 0, -math.inf).softmax(-1) @ v"
 TRUTHS = "[torch.rand(77, 1024) > 0.4 for _ in range(2)]"
+WEIGHTS = "torch.randn(70, 192)"
+PADDED = "F.pad(x, (2, 2, 2, 2), mode='{}')"
+SLID = f"{PADDED.format('circular')}.unfold(2, 5, 1).unfold(3, 5, 1).flatten(4).exp().sum(-1)"
 LINES = {
     "causal": (CAUSAL, "q, k, v", HEADS),
     "masked": (MASKED, "q, k, v, m", f"{HEADS} + [torch.rand(37, 53) > 0.4]"),
@@ -47,6 +50,14 @@ LINES = {
     "last_of_first": ("torch.kthvalue(x, 40)", "x", "[torch.randn(5, 999)]"),
     "bags": ("F.embedding_bag(x, y, z, mode='mean')", "x, y, z",
              "[torch.randint(0, 50, (999,)), torch.randn(50, 37), torch.arange(0, 999, 19)]"),
+    "gates": ("F.silu(x @ w) * (x @ v)", "x, w, v", f"[torch.randn(5, 70), {WEIGHTS}, {WEIGHTS}]"),
+    "gates_of_one": ("F.glu(F.linear(x, w))", "x, w", "[torch.randn(37, 70), torch.randn(192, 70)]"),
+    "gates_of_halves": ("(x @ w) * (x @ v)", "x, w, v",
+                        f"[t.half() for t in (torch.randn(37, 70), {WEIGHTS}, {WEIGHTS})]"),
+    "reflected": (f"F.unfold({PADDED.format('reflect')}, 5).view(2, 25, 9, 37).median(1).values, {SLID}", "x",
+                  "[torch.rand(2, 1, 9, 37)]"),
+    "counted_narrow": ("x.cumsum(0, dtype=torch.int32), x.cumprod(1, dtype=torch.uint8)", "x",
+                       "[torch.randint(0, 9, (19, 13))]"),
     "entropy": ("F.cross_entropy(x, y)", "x, y", "[torch.randn(70, 33), torch.randint(0, 33, (70,))]"),
 }  # fmt: skip
 

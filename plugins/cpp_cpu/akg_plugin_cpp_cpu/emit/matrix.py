@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from akg_core.plugin.lower import Op, element_of, place, reach_of, step
+from akg_core.plugin.lower import Op, dtype_of, element_of, place, reach_of, step
 from akg_core.plugin.sketch import Call, Expr, Name, Polynomial, polynomial
 from akg_plugin_cpp_cpu.emit.memory import MemoryPrinter, plus
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
@@ -19,6 +19,19 @@ class Operand:
     column: str
 
 
+def beside(dots: list[Op], op: Op) -> bool:
+    """Whether a product is of the same left operand and over the same tile as those before it, and waits for none."""
+    first = dots[0]
+    alike = (op.kind, op.operand, op.over, op.accumulate, op.blocked) == (
+        "dot",
+        first.operand,
+        first.over,
+        first.accumulate,
+        first.blocked,
+    )
+    return alike and not {dot.result for dot in dots} & {op.result, *(op.reads - {op.result}), *op.writes}
+
+
 class MatrixPrinter:
     """Prints products and sorts. Axes of a contraction beyond the longest are loops around the product."""
 
@@ -26,12 +39,13 @@ class MatrixPrinter:
         self.body, self.memory, self.terms = memory.body, memory, memory.terms
         self.emit = self.terms.emit
 
-    def dot(self, op: Op, scope: Scope) -> None:
+    def dots(self, ops: list[Op], scope: Scope) -> None:
+        """Products of one left operand, one after the other."""
+        op = ops[0]
         own = op.blocked - set(op.over)
         (rows,) = own & self.body.axes_of(op.operand)
         (columns,) = own & self.body.axes_of(op.second)
         *outer, inner = sorted(op.over, key=lambda a: (self.body.axes[a].capacity or 1 << 40, a))
-        target = self.memory.buffers[op.result]
         accumulate = "true" if op.accumulate else "false"
         if outer and not op.accumulate:
             accumulate = self.terms.fresh("started")
@@ -41,12 +55,18 @@ class MatrixPrinter:
             at = Scope(at.lines, at.block, at)
             at.names[axis] = Term(self.terms.ends(axis, scope)[0], "i64")
         a = self.operand(op.operand, rows, inner, at)
-        b = self.operand(op.second, inner, columns, at)
-        lengths = [self.length(axis, scope) for axis in (rows, columns, inner)]
-        into = plus(target.name, self.memory.buffer_place(target, at))
-        leading = self.terms.index(target.strides[target.axes.index(rows)], scope)
-        matrices = f"{a.source}, {a.row}, {a.column}, {b.source}, {b.row}, {b.column}"
-        self.emit(f"contract({into}, {leading}, {matrices}, {', '.join(lengths)}, {accumulate});", at)
+        lengths = ", ".join(self.length(axis, scope) for axis in (rows, columns, inner))
+        calls: dict[tuple[str, ...], list[tuple[str, str]]] = {}  # of products in one call what is equal: the rest
+        for each in ops:
+            b, target = self.operand(each.second, inner, columns, at), self.memory.buffers[each.result]
+            into = plus(target.name, self.memory.buffer_place(target, at))
+            leading = self.terms.index(target.strides[target.axes.index(rows)], scope)
+            equal = (leading, b.row, b.column, each.result.dtype, dtype_of(each.second))
+            calls.setdefault(equal, []).append((into, b.source))
+        for (leading, row, column, *_), made in calls.items():
+            targets, others = (f"{{{', '.join(listed)}}}" for listed in zip(*made, strict=True))
+            matrices = f"{a.source}, {a.row}, {a.column}, {others}, {row}, {column}"
+            self.emit(f"contract({targets}, {leading}, {matrices}, {lengths}, {accumulate});", at)
         if outer and not op.accumulate:
             at.lines.add(f"{accumulate} = true;")
         self.close(at, scope)

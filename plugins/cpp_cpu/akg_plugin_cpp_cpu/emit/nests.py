@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from akg_core.plugin.lower import Block, Body, Leaf, Loop, Op, Plan, dtype_of, element_of, reach, squares
 from akg_core.plugin.sketch import Expr, Name, Number
 from akg_plugin_cpp_cpu.emit.expression import register
 from akg_plugin_cpp_cpu.emit.look_ahead import look_ahead
-from akg_plugin_cpp_cpu.emit.matrix import MatrixPrinter
+from akg_plugin_cpp_cpu.emit.matrix import MatrixPrinter, beside
 from akg_plugin_cpp_cpu.emit.memory import MOST_LANES, MemoryPrinter, plus
 from akg_plugin_cpp_cpu.emit.reduction import ReductionPrinter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
@@ -43,9 +45,16 @@ class NestPrinter:
 
     def block(self, block: Block, scope: Scope) -> None:
         self.declare(block, scope)
-        for node in block.nodes:
+        dots: list[Op] = []
+        for node, following in zip_longest(block.nodes, block.nodes[1:]):
             if isinstance(node, Loop):
                 self.loop(node, scope)
+            elif node.op.kind == "dot":
+                dots.append(node.op)
+                if not (isinstance(following, Leaf) and beside(dots, following.op)):
+                    self.terms.line = dots[0].place.line
+                    self.matrices.dots(dots, scope)
+                    dots = []
             else:
                 self.step(node, scope)
 
@@ -58,8 +67,7 @@ class NestPrinter:
         else:
             reductions = {"reduce": self.reductions.reduce, "scan": self.reductions.scan}
             simple = {"map": self.map, "store": self.memory.store} | reductions
-            whole = {"sort": self.matrices.sort, "dot": self.matrices.dot}
-            whole |= {"all_reduce": self.all_reduce, "barrier": self.barrier}
+            whole = {"sort": self.matrices.sort, "all_reduce": self.all_reduce, "barrier": self.barrier}
             (simple | whole)[op.kind](op, scope)
 
     def map(self, op: Op, scope: Scope) -> None:

@@ -28,7 +28,7 @@ TILE(f32, f32) TILE(f64, f64) TILE(f16, f32) TILE(bf16, f32) TILE(i64, i64) TILE
 
 // The same as kernels have it done, which leaves B where it is where there are few rows of A.
 extern "C" void contract_f32(const f32* a, const f32* b, f32* c, i64 m, i64 n, i64 k, i64 am, i64 ak, i64 bk, i64 bn, i64 ldc, i64 accumulate) {
-    contract(c, ldc, a, am, ak, b, bk, bn, m, n, k, accumulate != 0);
+    contract({c}, ldc, a, am, ak, {b}, bk, bn, m, n, k, accumulate != 0);
 }
 
 extern "C" void functors(const f32* a, const f32* b, f32* c, i64 m, i64 n, i64 k) {

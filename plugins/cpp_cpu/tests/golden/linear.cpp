@@ -24,7 +24,7 @@ extern "C" void akg_linear(void* const* tensors, const i64* sizes) {            
         }
         for (i64 k_begin = 0; k_begin < 256; k_begin += 128) {                                    // line 8
             const i64 k_end = std::min<i64>(k_begin + 128, 256);
-            contract(acc, 128, x + m_begin * 256 + k_begin, 256, 1, w + 0 * 256 + k_begin, 1, 256, m_end - m_begin, 128, k_end - k_begin, true);  // line 9
+            contract({acc}, 128, x + m_begin * 256 + k_begin, 256, 1, {w + 0 * 256 + k_begin}, 1, 256, m_end - m_begin, 128, k_end - k_begin, true);  // line 9
         }
         for (i64 m = m_begin; m < m_end; ++m) {                                                   // line 5
             lanes<1>(0, 128, [&](auto u, i64 n, auto part) {                                      // line 6

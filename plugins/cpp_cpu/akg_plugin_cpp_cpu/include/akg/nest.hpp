@@ -206,17 +206,20 @@ AKG_INLINE void fill(T* p, i64 count, std::type_identity_t<T> x) {
 
 // ---- products of tiles ------------------------------------------------------------------------------------
 
-// acc[i * ld + j] (+)= sum over p of a[i * ai + p * ap] * b[p * bp + j * bj], packed block by block.
-template <class C, class A, class B>
-inline void contract(C* acc, i64 ld, const A* a, i64 ai, i64 ap, const B* b, i64 bp, i64 bj, i64 m, i64 n, i64 k, bool accumulate) {
+// acc[q][i * ld + j] (+)= sum over p of a[i * ai + p * ap] * b[q][p * bp + j * bj] for q < N, packed block by block; each
+// block of `a` once for all.
+template <class C, class A, class B, std::size_t N>
+inline void contract(C* const (&acc)[N], i64 ld, const A* a, i64 ai, i64 ap, const B* const (&b)[N], i64 bp, i64 bj, i64 m, i64 n, i64 k, bool accumulate) {
     using G = Gemm<C>;
     constexpr i64 KC = 128, NC = 32 * G::NR, MC = 16 * G::MR;
     Arena& arena = scratch();
     Arena::Frame frame(arena);
     C* packed_a = arena.take<C>(G::size_a(MC, KC));
-    C* packed_b = arena.take<C>(G::size_b(KC, NC));
+    C* packed_b[N];
+    for (C*& packed : packed_b) packed = arena.take<C>(G::size_b(KC, NC));
     if (k <= 0 && !accumulate)
-        for (i64 i = 0; i < m; ++i) fill(acc + i * ld, n, C(0));
+        for (C* const to : acc)
+            for (i64 i = 0; i < m; ++i) fill(to + i * ld, n, C(0));
     for (i64 p = 0; p < k; p += KC) {
         const i64 kc = k - p < KC ? k - p : KC;
         for (i64 j = 0; j < n; j += NC) {
@@ -224,15 +227,16 @@ inline void contract(C* acc, i64 ld, const A* a, i64 ai, i64 ap, const B* b, i64
             i64 there = 0;  // columns of B that are read where they are
             if constexpr (std::is_same_v<B, C>)
                 if (bj == 1 && m <= G::FEW_ROWS) there = nc / G::NR * G::NR;
-            const B* columns = b + p * bp + j * bj;
-            G::pack_b(packed_b, columns + there, bp, bj, kc, nc - there);
+            for (std::size_t q = 0; q < N; ++q) G::pack_b(packed_b[q], b[q] + p * bp + (j + there) * bj, bp, bj, kc, nc - there);
             for (i64 i = 0; i < m; i += MC) {
                 const i64 mc = m - i < MC ? m - i : MC;
                 G::pack_a(packed_a, a + i * ai + p * ap, ai, ap, mc, kc);
-                C* to = acc + i * ld + j;
                 const bool adds = accumulate || p > 0;
-                if constexpr (std::is_same_v<B, C>) G::multiply_in_place(to, ld, packed_a, columns, bp, mc, there, kc, adds);
-                G::multiply(to + there, ld, packed_a, packed_b, mc, nc - there, kc, adds);
+                for (std::size_t q = 0; q < N; ++q) {
+                    C* to = acc[q] + i * ld + j;
+                    if constexpr (std::is_same_v<B, C>) G::multiply_in_place(to, ld, packed_a, b[q] + p * bp + j * bj, bp, mc, there, kc, adds);
+                    G::multiply(to + there, ld, packed_a, packed_b[q], mc, nc - there, kc, adds);
+                }
             }
         }
     }
