@@ -5,6 +5,7 @@ So the gates of a recurrent layer, or the halves of a gated linear unit, are not
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,21 +21,31 @@ Nests = list[tuple[Cluster, Nest]]
 
 def fused_horizontally(nests: Nests, held: Container[Buffer], traits: Traits) -> Nests:
     """The nests, those products in the one that reads them. `held`: tensors that are needed besides."""
-    if traits.fused_products < 2:
+    products = {n: made for n, (_, nest) in enumerate(nests) if (made := _maker(nest))}
+    if traits.fused_products < 2 or not products:
         return nests
-    found = list(nests)
-    for cluster, nest in nests:
-        if cluster.kind == "map" or _plain(nest):
-            number = found.index((cluster, nest))
-            makers = {m.buffer: m for m in _makers(found, number, held)}
-            joined = _joined(nest, makers, traits) if makers else None
-            if joined is not None:
-                whole, taken = joined
-                home = next(c for c, n in found if n is makers[taken[0]].nest)
-                found[number] = (home, whole)
-                gone = {id(makers[buffer].nest) for buffer in taken}
-                found = [each for each in found if id(each[1]) not in gone]
-    return found
+    found: dict[int, tuple[Cluster, Nest]] = dict(enumerate(nests))
+    loaded = {n: {t.buffer for t in nest.terms() if isinstance(t, Load)} for n, (_, nest) in found.items()}
+    stored = {n: {store.buffer for store in nest.stores} for n, (_, nest) in found.items()}
+    readers, writers = (Counter(buffer for each in of.values() for buffer in each) for of in (loaded, stored))
+    for number, (cluster, nest) in enumerate(nests):
+        if cluster.kind != "map" and not _plain(nest):
+            continue
+        makers: dict[Buffer, tuple[int, _Maker]] = {}
+        for n, maker in products.items():
+            single = readers[maker.buffer] == writers[maker.buffer] == 1 and maker.buffer not in held
+            if n < number and n in found and single and maker.buffer in loaded[number]:
+                between = (stored[m] for m in range(n + 1, number + 1))
+                if all(loaded[n].isdisjoint(each) for each in between):  # it would read the same here
+                    makers[maker.buffer] = n, maker
+        joined = _joined(nest, {buffer: maker for buffer, (_, maker) in makers.items()}, traits) if makers else None
+        if joined is not None:
+            whole, taken = joined
+            found[number] = nests[makers[taken[0]][0]][0], whole
+            for buffer in taken:
+                del found[makers[buffer][0]]
+            products.pop(number, None)  # and no other takes it in
+    return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +73,11 @@ def _plain(nest: Nest) -> Product | None:
     return None
 
 
-def _makers(nests: Nests, reader: int, held: Container[Buffer]) -> list[_Maker]:
-    """What may be made in the nest of this number: nothing else reads it, and what it reads is the same there."""
-    found = []
-    for number, (_, nest) in enumerate(nests[:reader]):
-        match nest.stores:
-            case (Store(op="store") as store,) if (made := _plain(nest)) and store.buffer not in held:
-                others = [n for _, n in nests if n is not nest]
-                if sum(store.buffer in _loaded(n) for n in others) != 1 or store.buffer not in _loaded(
-                    nests[reader][1]
-                ):
-                    continue
-                if any(s.buffer is store.buffer for n in others for s in n.stores):
-                    continue
-                changed = {s.buffer for _, n in nests[number + 1 : reader + 1] for s in n.stores}
-                if changed.isdisjoint(_loaded(nest)):
-                    found.append(_Maker(nest, store, made))
-    return found
-
-
-def _loaded(nest: Nest) -> set[Buffer]:
-    return {t.buffer for t in nest.terms() if isinstance(t, Load)}
+def _maker(nest: Nest) -> _Maker | None:
+    match nest.stores:
+        case (Store(op="store") as store,) if made := _plain(nest):
+            return _Maker(nest, store, made)
+    return None
 
 
 def _joined(nest: Nest, makers: dict[Buffer, _Maker], traits: Traits) -> tuple[Nest, list[Buffer]] | None:

@@ -5,6 +5,7 @@ So they are read from the caches, where all of them would have gone to memory an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
@@ -28,7 +29,7 @@ def in_blocks(steps: Sequence[Step], held: Iterable[Buffer], traits: Traits) -> 
     for place, loop in enumerate(steps):
         if not isinstance(loop, Repeated) or not traits.block_bytes:
             continue
-        for buffer, row in loop.rows.items():
+        for buffer, row in _read_once(loop):
             users = [n for n, s in enumerate(steps) if any(p.buffer is row.of for p in s.parameters)]
             maker = steps[users[0]] if len(users) == 2 and users[1] == place and row.of not in outside else None
             if isinstance(maker, Emitted) and _may_wait(maker, steps[users[0] + 1 : place + 1]):
@@ -38,6 +39,13 @@ def in_blocks(steps: Sequence[Step], held: Iterable[Buffer], traits: Traits) -> 
                     del found[users[0]]
                     break
     return list(found.values())
+
+
+def _read_once(loop: Repeated) -> list[tuple[Buffer, Row]]:
+    """The tensors of a turn that are rows of such as it reads in no other way."""
+    count = Counter(row.of for row in loop.rows.values())
+    count.update({p.buffer for launch in loop.body for p in launch.parameters})
+    return [(buffer, row) for buffer, row in loop.rows.items() if count[row.of] == 1]
 
 
 def _may_wait(maker: Emitted, steps: Sequence[Step]) -> bool:
