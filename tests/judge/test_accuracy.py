@@ -511,3 +511,16 @@ def test_where_terms_are_each_other_s_opposites_noise_says_what_is_hopeless() ->
     runs.clear()
     assert not judged(torch.randn(64)) and runs == [1], "wrong by far is not asked about again"
     assert not judged(torch.randn(64), exhausted)
+
+
+def test_where_a_relu_gives_zero_one_run_without_a_trace_of_noise_says_nothing() -> None:
+    due = torch.zeros(64)
+
+    def noise(count: int, rows: torch.Tensor | None) -> dict[str, torch.Tensor]:
+        return {"output": torch.full((64,), 0.5 if count > 1 else 0.0, dtype=torch.float64)}
+
+    def judged(mine: torch.Tensor) -> bool:
+        return compare(mine, {}, expect(due, exact={"output": due.double()}), 1, noise)[0].ok
+
+    assert judged(torch.nn.functional.one_hot(torch.tensor(7), 64).float())
+    assert not judged(torch.nn.functional.one_hot(torch.tensor(7), 64) * 3.0)

@@ -158,6 +158,17 @@ def test_float64_itself_does_not_cancel() -> None:
     assert approximate[1] == pytest.approx(-1.2041e-37, rel=1e-3)
 
 
+def test_what_is_quantised_by_scales_in_float64_is_in_float64() -> None:
+    x, scale, zero = torch.linspace(-1, 1, 12).double().view(4, 3), torch.rand(3).double() + 0.1, torch.zeros(3).int()
+    with in_double():
+        found = torch.fake_quantize_per_channel_affine(x, scale, zero, 1, -127, 127)
+        other = torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -127, 127)
+    with in_double(6e-8, 1):
+        moved = torch.fake_quantize_per_channel_affine(x, scale, zero, 1, -127, 127)
+    assert torch.equal(found, (x * (1 / scale)).round() * scale) and torch.allclose(other, (x * 10).round() / 10)
+    assert moved.dtype == torch.float64 and bool((moved != found)[found != 0].all())
+
+
 def test_every_intermediate_value_carries_noise() -> None:
     """Also those inside a composed operator, those written in place, and parameters."""
     model = nn.Linear(3, 3)

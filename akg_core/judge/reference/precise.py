@@ -33,7 +33,7 @@ from akg_core.errors import is_of_memory
 from akg_core.judge.reference import transforms
 from akg_core.judge.reference.reordered import products
 from akg_core.judge.reference.steps import Decided, Held, Taker, as_held, name_of
-from akg_core.task.decompositions import antialias
+from akg_core.task.decompositions import antialias, formulas
 from akg_core.task.source.load import ReferenceModule, line_of
 from akg_core.worker.tensors import transform
 
@@ -235,7 +235,7 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
 
     known = [getattr(torch.ops.aten, name) for name in _COMPOSED if hasattr(torch.ops.aten, name)]
     own = antialias.decompositions(antialias.tap_by_tap) | transforms.decompositions()
-    return dict(get_decompositions(known)) | own
+    return dict(get_decompositions(known)) | own | formulas.quantising()
 
 
 def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
@@ -247,4 +247,4 @@ def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
     return torch.special.erfc(y, out=y).mul_(x).mul_(0.5)
 
 
-_ACCURATE = {torch.ops.aten.gelu.default: _gelu}
+_ACCURATE = {torch.ops.aten.gelu.default: _gelu, **formulas.quantising()}  # scales of which PyTorch takes in f32 alone

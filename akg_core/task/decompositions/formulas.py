@@ -28,6 +28,14 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         aten.embedding_renorm.default: _renormalised,
         aten.grid_sampler_2d.default: _grid_sampler,
         aten.grid_sampler_3d.default: _grid_sampler,
+        **quantising(),
+    }
+
+
+def quantising() -> dict[Any, Callable[..., Any]]:
+    """Those of what is rounded to steps of a scale, in the dtype of its arguments."""
+    aten = torch.ops.aten
+    return {
         aten.fake_quantize_per_tensor_affine_cachemask.default: _quantised,
         aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default: _quantised_if_on,
         aten.fake_quantize_per_channel_affine_cachemask.default: _quantised_by_channel,
