@@ -60,6 +60,12 @@ class SketchError(AkgError):
         self.findings = findings
 
 
+class DesignerFailed(SketchError):
+    """The builtin designer made a sketch with a fault, which is none of its user's."""
+
+    exit_code = 1
+
+
 class UnsupportedOperator(AkgError):
     """The builtin designer has no rule for an operator of the captured graph."""
 

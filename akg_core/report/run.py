@@ -90,7 +90,10 @@ def _of_allowed(verdict: Verdict) -> str:
     """How much of what is allowed the error is that comes nearest to it."""
     outputs = (output for case in verdict.cases for output in case.outputs)
     shares = [o.worst_error / o.allowed_error for o in outputs if o.worst_error is not None and o.allowed_error]
-    return f", {max(shares):.1%} of what is allowed," if shares else ""
+    if not shares:
+        return ""
+    most = max(shares)
+    return f", {most:.1%} of what is allowed," if most < _FAR else f", more than {_FAR} times what is allowed,"
 
 
 def _show_timing(console: Console, timing: Timing, verified: bool) -> None:

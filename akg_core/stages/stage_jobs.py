@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from akg_core import built_from
-from akg_core.errors import SketchError
+from akg_core.errors import DesignerFailed, SketchError
 from akg_core.record import Record
 from akg_core.records import (
     Advice,
@@ -208,9 +208,8 @@ def _described(sketch: Sketch, traits: Traits) -> Design:
         checked = sound(parse(sketch.text, sketch.origin), sketch.origin)
     except SketchError as error:
         if sketch.origin == "builtin":
-            raise SketchError(
-                f"The designer made a sketch with a fault: {error.message}", error.cure, error.findings
-            ) from None
+            what = f"The designer made a sketch with a fault, which is none of yours: {error.message.rstrip('.')}."
+            raise DesignerFailed(what, "Please report it with the reference file.", error.findings) from None
         raise
     choices = space(checked.tree)
     schedule = defaults(choices)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from akg_core.judge.records import Floor, Measurement, Speedup, Timing
+from akg_core.judge.records import CaseVerdict, Floor, Measurement, OutputComparison, Speedup, Timing, Verdict
 from akg_core.pipeline.results import RunResult, advice_on, by_kernel, known_details
 from akg_core.records import Artifact
 from akg_core.report.run import show_run
@@ -82,3 +82,13 @@ def test_a_first_schedule_that_is_far_slower_than_eager_comes_with_advice(ratio,
     (said,) = advice_on(timing, None) or ("",)
     assert words in said and bool(said) == bool(words) == ("akg-core tune" in said)
     assert not advice_on(timing, Tuned(tried=1, seconds=1.0, first=1.0, best=1.0)) and not advice_on(None, None)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "due"), [(4.0, "25.0% of what is allowed"), (1e-9, "more than 1000 times what is")]
+)
+def test_how_near_an_error_comes_to_its_limit_is_said_as_far_as_it_says_something(said, allowed, due):
+    output = OutputComparison(name="output", ok=False, worst_error=1.0, allowed_error=allowed)
+    case = CaseVerdict(name="drawn", ok=False, outputs=(output,))
+    verdict = Verdict(status="incorrect", reason="off", cases=(case,), where="drawn: output[0]", worst_error=1.0)
+    assert due in " ".join(word for line in said(verdict=verdict) for word in line)
