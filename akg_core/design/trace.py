@@ -37,7 +37,7 @@ from akg_core.design.operators import (
 )
 from akg_core.errors import UnsupportedOperator
 from akg_core.records import Argument, Dim, Graph, Node, Parameter, Task
-from akg_core.task.graph import RANDOM, counts, dense, random_nodes, reference, resolve
+from akg_core.task.graph import RANDOM, counts, dense, is_reference, random_nodes, reference, resolve
 
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
 FAMILIES = (
@@ -182,15 +182,15 @@ class _Tracer:
     def outputs(self, graph: Graph) -> list[tuple[Value, Origin] | None]:
         """What is returned: equal results of two operators are one value, and two tensors."""
         nodes = {node.name: node for node in graph.nodes}
-        returned: dict[Value, str] = {}
+        owners: dict[Value, str] = {}
         found: list[tuple[Value, Origin] | None] = []
         for text in graph.outputs:
             if text is None:
                 found.append(None)
                 continue
             value, origin = self.look_up(text)
-            node = nodes.get(resolve(text)[0])
-            if returned.setdefault(value, text) != text and node and node.op.split(".")[1] not in _ALIASES:
+            owner = _owner(text, nodes)
+            if owners.setdefault(self.look_up(owner)[0], owner) != owner:
                 value = compute("copy", value)
             found.append((value, origin))
         return found
@@ -287,6 +287,13 @@ class _Tracer:
 
     def _shape(self, node: Node) -> Shape:
         return tuple(parse_size(d, self._symbols) for d in node.shapes[0])
+
+
+def _owner(text: str, nodes: Mapping[str, Node]) -> str:
+    """What holds the memory that a result lies in."""
+    while (node := nodes.get(resolve(text)[0])) and node.op.split(".")[1] in _ALIASES and is_reference(node.args[0]):
+        text = node.args[0]
+    return text
 
 
 def _of_its_own(value: Value | None) -> Value | None:

@@ -164,3 +164,17 @@ def test_nor_for_a_sum_that_waits_for_nothing_but_what_is_read_at_first() -> Non
     body = f"    def forward(self, u):\n        s = 0.5 / u.max()\n        for n in range(6):\n            {turn}\n"
     outcome = judge(reference(f"{body}        return u, u.square().sum()", "[torch.randn(6, 9)]"))
     assert outcome.sketches[0].text.count("tanh(") < 40
+
+
+def test_one_of_two_literals_is_as_exact_as_what_it_is_for() -> None:
+    line = "x * torch.where(x > 0, torch.full_like(x, 0.7), torch.full_like(x, 0.1))"
+    judge(reference(forward(line), "[torch.randn(5, 9, dtype=torch.float64)]"))
+
+
+def test_equal_results_seen_otherwise_are_two_tensors() -> None:
+    source = reference(
+        forward("(torch.rot90(x, 1, (0, 1)), torch.fliplr(x), (x + 1).t(), x + 1)"), "[torch.randn(5, 9)]"
+    )
+    judge(source)
+    (program,) = [line for line in designed(source).splitlines() if "return" in line]
+    assert len({name.split("_view")[0] for name in program.removeprefix("    return ").split(", ")}) == 4

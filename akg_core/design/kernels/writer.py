@@ -139,7 +139,10 @@ class Writer:
         op, _, word = term.op.partition(" ")
         if word:
             return Call(op, (self.expression(term.args[0]), Text(word)))
-        return call(term.op, *map(self.expression, term.args))
+        args = [*map(self.expression, term.args)]
+        if op == "where" and term.dtype == "f64" and all(isinstance(a, Constant) for a in term.args[1:]):
+            args[1] = Call("cast", (args[1], Text("f64")))  # one of literals alone is f32
+        return call(term.op, *args)
 
     def named(self, terms: list[Term], roots: list[Term], only: frozenset[Axis] | None = None) -> list[Statement]:
         """Assignments for what `roots` share or what would be too long; `only`: just what varies along these axes.
