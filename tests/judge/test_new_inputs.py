@@ -165,3 +165,14 @@ def test_places_that_mean_something_stay(sets: Sets) -> None:
     assert all((one[: 20 * 8].view(torch.int64).diff() > 0).all() for one in data), "offsets rise"
     one, other = sets(lambda g: torch.randn(500, generator=g).relu())
     assert not torch.equal(one == 0, other == 0), "zeros that lie elsewhere in each draw"
+
+
+def test_what_is_definite_stays_definite(sets: Sets) -> None:
+    def draw(generator: torch.Generator) -> torch.Tensor:
+        drawn = torch.randn(3, 12, 12, generator=generator, dtype=torch.float64)
+        return drawn @ drawn.mT + 0.01 * torch.eye(12)
+
+    one, other = sets(draw)
+    for found in (one, other):
+        assert torch.equal(found, found.mT) and bool((torch.linalg.eigvalsh(found) > 0).all())
+    assert (one != other).double().mean() > 0.95

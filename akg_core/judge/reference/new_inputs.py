@@ -25,10 +25,12 @@ from akg_core.worker.tensors import fresh, memory
 
 Manner = Literal["mixed", "scaled", "symmetric", "probabilities", "whole"]
 """`mixed`: between two draws. `scaled`: each element between 3/4 and 5/4 of what it was, so that zeros stay where they
-are; `symmetric`: likewise, and stays so. `probabilities`: mixed, and rows sum to one again. `whole`: as drawn."""
+are; `symmetric`: likewise, by `symmetric_factors`. `probabilities`: mixed, and rows sum to one again. `whole`: as
+drawn."""
 
 _REAL = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 _AT_ONCE = 1 << 16  # elements, which stay in a core's cache
+SIDES = 4  # outer products that factors of a symmetric matrix are made of
 _ZEROS = 0.01  # of the elements: more are meant
 
 
@@ -92,9 +94,10 @@ class Renewal:
     def _renewed(self, one: torch.Tensor, other: torch.Tensor, manner: Manner) -> torch.Tensor:
         if manner == "whole":
             return one
-        part = self._parts(torch.empty(one.shape, dtype=one.dtype))
         if manner == "symmetric":
-            return layout.replaced(one, lambda base: base * (part + part.mT).mul_(0.25).add_(0.75))
+            sides = self._parts(torch.empty(SIDES, *one.shape[:-1], 1, dtype=one.dtype))
+            return layout.replaced(one, lambda base: base * symmetric_factors(sides))
+        part = self._parts(torch.empty(one.shape, dtype=one.dtype))
         mixed = torch.lerp(one, other, part).double()
         return layout.replaced(one, lambda base: (mixed / mixed.sum(-1, keepdim=True)).to(base.dtype))
 
@@ -103,6 +106,16 @@ class Renewal:
         count = parts.numel()
         bits = torch.empty(math.ceil(count / 8), dtype=torch.int64).random_(generator=self._generator)
         return parts.copy_(bits.view(torch.uint8)[:count].view(parts.shape)).mul_(1 / 256)
+
+
+def symmetric_factors(sides: torch.Tensor) -> torch.Tensor:
+    """Factors [*, n, n] between 9/16 and 25/16, of numbers between 0 and 1 [SIDES, *, n, 1].
+
+    A symmetric matrix stays so by them, and a definite one definite: outer products are semidefinite, and so is their
+    mean (Schur's product theorem).
+    """
+    sides = sides.mul(0.5).add_(0.75)
+    return (sides * sides.mT).mean(0)
 
 
 def _around(flat_memory: torch.Tensor, start: int, count: int) -> torch.Tensor:

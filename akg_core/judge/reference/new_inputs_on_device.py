@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from akg_core.judge.reference.new_inputs import Manner, manner_of, must_be_drawn, row_of
+from akg_core.judge.reference.new_inputs import SIDES, Manner, manner_of, must_be_drawn, row_of, symmetric_factors
 from akg_core.task import layout
 from akg_core.task.arguments import flat
 from akg_core.worker.answers import described
@@ -100,9 +100,10 @@ class _Source:
 
     def _kept(self, generator: torch.Generator) -> torch.Tensor:
         one, other = self._like, self._beside
-        part = torch.empty_like(one).uniform_(generator=generator)
         if self.manner == "symmetric":
-            return layout.replaced(one, lambda base: base * (part + part.mT).mul_(0.25).add_(0.75))
+            sides = one.new_empty(SIDES, *one.shape[:-1], 1).uniform_(generator=generator)
+            return layout.replaced(one, lambda base: base * symmetric_factors(sides))
+        part = torch.empty_like(one).uniform_(generator=generator)
         mixed = torch.lerp(one, other, part).double()
         return layout.replaced(one, lambda base: (mixed / mixed.sum(-1, keepdim=True)).to(base.dtype))
 
