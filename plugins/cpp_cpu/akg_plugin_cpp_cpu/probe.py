@@ -93,7 +93,7 @@ def probe(target: Target) -> Availability:
         tile_elements=(caches[1] or 32 * 1024) // 8,
         dot_tile=(256, 256, 128),
         fused_products=4,
-        block_bytes=cores() * (caches[2] or 512 * 1024),
+        block_bytes=2 * cores() * (caches[2] or 512 * 1024),  # the third level is near
     )
     if missing := levels.lacking(tools.arch):
         reason = f"kernels for {target} can be built here, not run: this processor lacks {', '.join(missing)}."
