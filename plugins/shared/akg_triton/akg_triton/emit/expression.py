@@ -128,6 +128,8 @@ class ExpressionPrinter:
                 return self.function("narrowed({0})", [self.term(inner)], dtype)
             case Call(op="where"):
                 (c, a, b), axes = self.fitted([self.term(arg) for arg in expr.args])
+                if dtype_of(expr) == "f64" and a.number and b.number:  # which together Triton would take for f32
+                    a = cast(a, "f64")
                 return Term(f"tl.where({c}, {a}, {b})", dtype_of(expr), axes, narrow=a.narrow and b.narrow)
             case Call(op="rand"):
                 return self.function("uniform({0}, {1})", [self.term(arg) for arg in expr.args], "f32")
@@ -261,6 +263,9 @@ class ExpressionPrinter:
             return self.function(f"({{0}} > 0.0).to({kind}) - ({{0}} < 0.0).to({kind})", terms, dtype)
         if op in LIBDEVICE:
             places = ", ".join(f"{{{n}}}" for n in range(len(terms)))
+            if dtype == "f64" and any(t.number for t in terms):  # beside an f64 it takes no other dtype
+                like = next(t for t in terms if not t.number)
+                terms = [like.with_text(f"tl.zeros_like({like}) + {t}", LOOSE) if t.number else t for t in terms]
             return self.function(f"libdevice.{LIBDEVICE[op]}({places})", terms, dtype)
         return self.function(TEXTS[op], terms, dtype)
 

@@ -42,6 +42,8 @@ def literal(value: int | float | bool, dtype: str) -> str:
 
 def cast(term: Term, dtype: str) -> Term:
     """The term in another dtype of the language."""
+    if dtype == "f64" and term.number:  # which Triton would take for an f32
+        return replace(term.with_text(f"tl.full([], {term}, tl.float64)"), dtype="f64")
     if term.dtype == dtype:
         return term
     if dtype == "bool":
