@@ -63,6 +63,13 @@ def cases() -> Cases:
             "t = load(x[m, n])\nstore(y[m, n], where(t > 0, t * 1.5 + 2, exp(t) / 3) - relu(t))",
             x.to(TORCH[name]),
         )
+    found.rows(
+        "chosen_f64",
+        X.replace("f32", "f64"),
+        Y.replace("f32", "f64"),
+        "t = load(x[m, n])\nstore(y[m, n], t * where(t > 0, f64(0.7), 0.1))",
+        x.double(),
+    )
     for name in ("i64", "i32", "i16", "i8", "u8"):
         low = 1 if name == "u8" else -50
         found.rows(
