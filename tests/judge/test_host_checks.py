@@ -107,3 +107,10 @@ def test_what_is_unpooled_is_an_index():
 
 def test_the_host_says_it_itself():
     assert isinstance(checked("cpu"), nullcontext)
+
+
+def test_where_a_result_goes_is_no_argument_to_check():
+    for function in (torch.div, torch.remainder):
+        with checked("cuda"):
+            found = function(X, torch.tensor(2.0), out=torch.empty(3, 5))
+        assert torch.equal(found, function(X, 2.0))

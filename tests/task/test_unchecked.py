@@ -33,6 +33,20 @@ def test_values_are_those_of_pytorch(line: str) -> None:
     judge(reference(forward(line, "x, y"), "[torch.randn(6, 32), torch.randn(6, 32)]"))
 
 
+@pytest.mark.parametrize("dim", [None, 0, -1])
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "midpoint", "nearest"])
+def test_quantiles_are_those_of_pytorch(dim: int | None, keepdim: bool, interpolation: str) -> None:
+    x = torch.randn(3, 4, 7)
+    x[1, 2, 3] = math.nan
+    for q in (0.3, 1.0, torch.tensor(0.5), torch.tensor([0.0, 0.77, 0.1])):
+        for function in (torch.quantile, torch.nanquantile):
+            plain = function(x, q, dim, keepdim, interpolation=interpolation)
+            with unchecked():
+                ours = getattr(torch, function.__name__)(x, q, dim, keepdim, interpolation=interpolation)
+            torch.testing.assert_close(ours, plain, rtol=0, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("line", [
     "self.norm(x.t()).relu()", "self.wide(x)", "self.wide(x[0], y)", "self.shares.predict(x)",
     "D.Normal(x, y.exp()).log_prob(y)", "D.kl_divergence(D.Normal(x, y.exp()), D.Normal(torch.zeros(32), 1.0)).sum(-1)",

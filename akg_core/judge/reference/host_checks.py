@@ -37,7 +37,9 @@ class _Checking(TorchDispatchMode):
         kwargs = kwargs or {}
         name = func._schema.name.partition("::")[2]
         if asked := _CHECKED.get(name) or _CHECKED.get(_plain(name)):
-            for indices, least, end, of in asked(*args, **kwargs):
+            results = {argument.name for argument in func._schema.arguments if argument.is_out}
+            given = {key: value for key, value in kwargs.items() if key not in results}
+            for indices, least, end, of in asked(*args, **given):
                 _require(indices, least, end, of)
         return func(*args, **kwargs)
 

@@ -14,4 +14,5 @@ picking, targets       calls that pick rows by a mask, or write where it says
 implied                what forward says of numbers by what it does with them
 recurrent, packed      recurrent layers as one operator each; packed sequences
 bincount, ctc, istft   one operator each
+quantiles              quantiles as sorted rows
 """

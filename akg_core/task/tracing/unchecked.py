@@ -24,6 +24,7 @@ from akg_core.task.tracing.istft import istft
 from akg_core.task.tracing.layers import FUNCTIONS as OF_LAYERS
 from akg_core.task.tracing.layouts import FUNCTIONS as LAID_OUT
 from akg_core.task.tracing.packed import FUNCTIONS as OF_PACKED_SEQUENCES
+from akg_core.task.tracing.quantiles import FUNCTIONS as QUANTILES
 
 
 @contextlib.contextmanager
@@ -159,6 +160,7 @@ _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     *OF_PACKED_SEQUENCES,
     *OF_LAYERS,
     *LAID_OUT,
+    *QUANTILES,
     (torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
     (torch.nn.functional, "ctc_loss", ctc_loss),
     *([(torch.nn.functional, "grouped_mm", _grouped_mm)] if _GROUPED_MM else []),
