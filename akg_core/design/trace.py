@@ -22,6 +22,7 @@ from akg_core.design.operators import (
     linear_algebra,
     losses,
     normalisations,
+    orthogonal,
     pointwise,
     pooling,
     products,
@@ -42,7 +43,7 @@ from akg_core.task.graph import RANDOM, counts, dense, is_reference, random_node
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
 FAMILIES = (
     pointwise, views, gathers, scatters, sorting, reductions, normalisations, products, scans, convolutions, pooling,
-    recurrent, linear_algebra, losses, randomness, constants, special,
+    recurrent, linear_algebra, orthogonal, losses, randomness, constants, special,
     series, fourier,
 )  # fmt: skip
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
+from akg_core.task.decompositions import formulas
 from tests.design.judging import SMALL, forward, judge, reference
 
 POSITIVE = "[(lambda a: a @ a.mT + torch.eye(5))(torch.randn(3, 5, 5)), torch.randn(3, 5, 2)]"
@@ -23,6 +25,14 @@ OF_ANY = [
     "torch.linalg.solve(x[0], y[0, :, 0])", "torch.linalg.solve(x, y.mT, left=False)", "torch.linalg.lu_factor(x)",
     "torch.linalg.lu_factor_ex(x * (torch.arange(5) != 2)).info", "torch.linalg.inv_ex(x).inverse @ y",
 ]  # fmt: skip
+HIGH_AND_WIDE = [
+    "torch.linalg.qr(x)", "torch.linalg.qr(x, mode='complete')", "torch.linalg.qr(x, 'r').R", "torch.linalg.qr(y)",
+    "torch.linalg.qr(x[0] * (torch.arange(7) > 4)[:, None]).R", "torch.geqrf(x)",
+    "torch.linalg.householder_product(*torch.geqrf(x))", "torch.linalg.householder_product(x, y[..., 0])",
+    "torch.ormqr(*torch.geqrf(x), y.mT)", "torch.ormqr(*torch.geqrf(x), y, left=False)",
+    "torch.ormqr(*torch.geqrf(x), y.mT, transpose=True)",
+    "torch.linalg.qr(x.to(torch.float64)).Q", "torch.matrix_exp(x @ y[0, :4])",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("line", OF_POSITIVE)
@@ -33,6 +43,19 @@ def test_of_positive_definite_matrices(line: str) -> None:
 @pytest.mark.parametrize("line", OF_ANY)
 def test_of_any_matrices(line: str) -> None:
     judge(reference(forward(line, "x, y"), ANY), traits=SMALL)
+
+
+@pytest.mark.parametrize("line", HIGH_AND_WIDE)
+def test_reflections_and_exponentials(line: str) -> None:
+    judge(reference(forward(line, "x, y"), "[torch.randn(3, 7, 4), torch.randn(3, 4, 7)]"), traits=SMALL)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-3, 1.0, 30.0])
+def test_exponentials_of_matrices_of_any_size(size: float) -> None:
+    x = torch.randn(3, 9, 9, dtype=torch.float64)
+    x = size * (x - x.mT)
+    formula = formulas.decompositions()[torch.ops.aten.linalg_matrix_exp.default]
+    torch.testing.assert_close(formula(x), torch.matrix_exp(x), rtol=0, atol=1e-12)
 
 
 def test_the_largest_element_of_a_column_is_divided_by() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch._decomp import decomposition_table
 
 _BILINEAR, _NEAREST = 0, 1  # PyTorch's numbers for how to interpolate
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2  # and for what lies beyond an end
+_HALVINGS, _DEGREE, _BLOCK = 18, 19, 4  # of a matrix and of its exponential's polynomial
 
 _bicubic = decomposition_table[torch.ops.aten.grid_sampler_2d.default]
 
@@ -28,6 +30,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         aten.embedding_renorm.default: _renormalised,
         aten.grid_sampler_2d.default: _grid_sampler,
         aten.grid_sampler_3d.default: _grid_sampler,
+        aten.linalg_matrix_exp.default: _matrix_exponential,
         **quantising(),
     }
 
@@ -136,6 +139,25 @@ def _seen(x: Tensor, at: list[Tensor]) -> Tensor:
     )
     places = batch, channel, *(torch.where(inside, place, 0).to(torch.int64) for place in reversed(at))
     return torch.where(inside, x[places], 0)
+
+
+def _matrix_exponential(x: Tensor) -> Tensor:
+    """Of matrices x [*, N, N], by scaling and squaring: a Taylor polynomial, in f64, of the matrix halved until its
+    1-norm is at most 1 (Higham, Functions of Matrices, 10.3), which ends at norms of 2**18."""
+    if x.is_complex():
+        return NotImplemented
+    a = x.to(torch.float64)
+    halvings = torch.linalg.matrix_norm(a, 1).log2().ceil().clamp(0, _HALVINGS)[..., None, None]
+    powers = [torch.eye(x.shape[-1], dtype=a.dtype, device=x.device), a * torch.exp2(-halvings)]
+    while len(powers) <= _BLOCK:
+        powers.append(powers[-1] @ powers[1])
+    found = torch.zeros_like(a)
+    for start in reversed(range(0, _DEGREE + 1, _BLOCK)):  # Paterson and Stockmeyer
+        part = sum((powers[n] / math.factorial(start + n) for n in range(1, _BLOCK)), powers[0] / math.factorial(start))
+        found = part if start + _BLOCK > _DEGREE else found @ powers[_BLOCK] + part
+    for n in range(_HALVINGS):
+        found = torch.where(n < halvings, found @ found, found)
+    return found.to(x.dtype)
 
 
 def _quantised(x: Tensor, scale: Any, zero_point: Any, low: int, high: int) -> tuple[Tensor, Tensor]:
