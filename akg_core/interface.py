@@ -66,14 +66,16 @@ NAMED_IN_REFERENCE = "_REFERENCE."
 
 
 class Packing(Record):
-    """How flat outputs are packed: a bare tensor, None, or a tuple, list or dict (`keys`).
+    """How flat outputs are packed: a bare tensor, what is the same in every call, or a tuple, list or dict (`keys`).
 
-    `named`: the named tuple that a tuple is, of PyTorch's, "torch.return_types.min", or of the reference,
-    "_REFERENCE.State". `parts`: how each part is packed, where some are collections themselves, or None; outputs are
-    counted in order all the same.
+    `constant`: what is the same in every call, a number, a string or None, as Python text. `named`: the named tuple
+    that a tuple is, of PyTorch's, "torch.return_types.min", or of the reference, "_REFERENCE.State", or the dataclass
+    that a dict is. `parts`: how each part is packed, where some are no tensors; outputs are counted in order all the
+    same.
     """
 
-    packing: Literal["tensor", "none", "tuple", "list", "dict"] = "tensor"
+    packing: Literal["tensor", "constant", "tuple", "list", "dict"] = "tensor"
+    constant: str = "None"
     keys: tuple[str, ...] = ()
     named: str = ""
     parts: tuple[Packing, ...] = ()

@@ -161,7 +161,7 @@ def interface(task: Task) -> str:
     keys = f" with {', '.join(found.keys)}" if found.keys else ""
     results, updated = list(_results(task.graph)), [argument.name for argument in found.arguments if argument.mutated]
     returned = len(results) - len(updated)
-    packing = "" if found.packing == "none" else f"a {found.packing}{keys}: "
+    packing = "" if found.packing == "constant" else f"a {found.packing}{keys}: "
     lines.append(f"- result: {packing}{', '.join(results[:returned])}")
     if updated:
         pairs = zip(updated, results[returned:], strict=True)

@@ -136,7 +136,10 @@ def _task(reference: ReferenceModule, example: Example, tried: Example, traced: 
     sizes, translated, vary = traced.sizes, traced.translated, any(tried.varying)
     arguments = arguments_of(traced.program, tried, sizes, floats, translated.updated)
     held = complex_border.held(example.model)
-    packed = packing(reference.name, traced.program.call_spec.out_spec, iter(translated.graph.outputs))
+    packed = packing(reference.name, traced.program.call_spec.out_spec, iter(translated.constants))
+    if reference.held and (numbers := [text for text in translated.constants if text not in ("", "None")]):
+        said = f"{_place(reference)}: forward returns {numbers[0]}, which is not a tensor and which tensors may decide."
+        raise TaskError(said, "Return tensors only.")
     tensors = [place for place, output in enumerate(translated.graph.outputs) if output is not None]
     handed = {tensors.index(at): name for at, name in example.handed.items() if name in translated.updated}
     if not any(translated.graph.outputs):  # what updates arguments is among these

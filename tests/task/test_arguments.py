@@ -201,3 +201,49 @@ def test_a_tensor_is_taken_in_the_order_that_the_example_has_in_memory(tmp_path:
         for found, right in zip(model(given), due(given), strict=True):
             torch.testing.assert_close(found, right)
     assert model(x)[1].stride() == due(x)[1].stride()
+
+
+RESULTS = """
+import dataclasses
+import torch
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    logits: torch.Tensor
+    loss: torch.Tensor | None = None
+    parts: tuple = ()
+    steps: int = 3
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        made = Output(x * 2, parts=(x + 1, {"name": "part", "share": float("-inf"), "last": True}))
+        return made, [Output(x - 1, x.sum())], x.shape
+
+
+def get_inputs():
+    return [torch.randn(4, 3)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_dataclasses_and_numbers_are_given_back(tmp_path):
+    reference, task, module = interpreted(RESULTS, tmp_path)
+    (x,) = reference.inputs(1)
+    found, due = flatten(module.ModelNew()(x)), flatten(reference.model()(x))
+    assert list(found) == list(due) and len(found) == 13
+    for name, value in due.items():
+        assert type(found[name]) is type(value)
+        torch.testing.assert_close(found[name], value) if isinstance(value, torch.Tensor) else None
+        assert isinstance(value, torch.Tensor) or found[name] == value
+    assert len([output for output in task.graph.outputs if output]) == 4
+
+
+def test_a_dataclass_that_computes_is_refused():
+    source = RESULTS.replace("    steps: int = 3\n", "    def __post_init__(self): pass\n")
+    with pytest.raises(TaskError, match="forward returns a Output, a type of its own"):
+        capture(load_source(source, "ref"))

@@ -141,7 +141,7 @@ def test_collections_in_collections():
     pair, found = interface.parts[1], interface.parts[2]
     assert [part.packing for part in interface.parts] == ["tensor", "tuple", "tuple"]
     assert [part.packing for part in pair.parts] == ["tensor", "list", "dict"] and pair.parts[2].keys == ("a",)
-    assert [part.packing for part in pair.parts[2].parts] == ["none"]
+    assert [part.packing for part in pair.parts[2].parts] == ["constant"]
     assert found.named == "torch.return_types.max"
 
 

@@ -128,5 +128,5 @@ def test_what_a_trace_needs_besides_is_held_too() -> None:
 
 
 def test_what_is_refused_otherwise_is_said() -> None:
-    with pytest.raises(TaskError, match="forward returns 12, which is not a tensor"):
+    with pytest.raises(TaskError, match="forward returns 12, which is not a tensor and which tensors may decide"):
         _captured(forward("(x.split(grid.prod(-1).tolist()), int(ends[-1]))", "x, ends, grid"))

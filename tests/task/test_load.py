@@ -83,7 +83,7 @@ def test_a_folder_is_not_a_file(tmp_path):
         (GOOD.replace("4, 6)", "4).to(torch.float8_e5m2)"), r"ref: The dtype float8_e5m2 is not supported"),
         (GOOD.replace("x * 2", "x * 2 if x.sum() > 0 else x"), r"line 11: forward looks at the values"),
         (GOOD.replace("x * 2", "x, [__import__('collections').namedtuple('Pair', 'a')(x)]"), r"returns a Pair, a type"),
-        (GOOD.replace("x * 2", "x, 3"), r"returns 3, which is not a tensor"),
+        (GOOD.replace("x * 2", "x, x.dtype"), r"returns torch.float32, which is not a tensor"),
     ],
 )
 def test_a_fault_is_one_sentence_with_its_line(source, said):

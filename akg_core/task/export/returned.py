@@ -7,13 +7,17 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import SUPPORTED_NODES, tree_map
 
 from akg_core.errors import TaskError
 from akg_core.task.data_dependent.counted import compacted
 from akg_core.task.data_dependent.domain import Rows
 from akg_core.task.data_dependent.ragged import Ragged, of
+from akg_core.task.export.packing import name_in_reference
 from akg_core.task.tracing.read_numbers import is_number
+
+_SIZES = (torch.SymInt, torch.SymFloat, torch.SymBool)
+_KNOWN = (Tensor, Rows, Ragged, bool, int, float, str, type(None), *_SIZES)
 
 
 def returned(results: Any) -> Any:
@@ -23,11 +27,21 @@ def returned(results: Any) -> Any:
 
 def _returned(x: Any) -> Any:
     if dataclasses.is_dataclass(x):
+        kind = type(x)
+        if name_in_reference(kind) and not hasattr(kind, "__post_init__"):
+            if kind not in SUPPORTED_NODES:
+                torch.export.register_dataclass(kind)
+            return tree_map(_returned, x)
         said = f"forward returns a {type(x).__name__}, a type of its own."
-        raise TaskError(said, "Return a plain or named tuple, a list or a dict of tensors.")
+        raise TaskError(
+            said, "Return a tuple, list or dict of tensors, or a named tuple or dataclass of the file's own."
+        )
     if getattr(x, "is_python", False) or is_number(x):
         said = "forward returns a number that values decide, or a list of as many, which is no tensor."
         raise TaskError(said, "Return tensors only.")
+    if not isinstance(x, _KNOWN):
+        said = f"forward returns {x!r:.60}, which is not a tensor."
+        raise TaskError(said, "Return tensors, numbers, text and None, in tuples, lists and dicts.")
     return _counted(of(x)) if isinstance(x, (Rows, Ragged)) else x
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -127,11 +128,15 @@ def spelled(e: sympy.Basic, operands: Sequence[str], names: Mapping[sympy.Symbol
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A translated program: its graph, the parameters that it uses or updates, arguments that it updates, sentences."""
+    """A translated program: its graph, the parameters that it uses or updates, arguments that it updates, sentences.
+
+    `constants`: for each leaf of what forward gives the Python text of what is the same in every call, "" for a tensor.
+    """
 
     graph: Graph
     parameters: tuple[Parameter, ...]
     updated: tuple[str, ...]
+    constants: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -306,11 +311,13 @@ class _Translation:
 
     def finish(self) -> Translated:
         outputs: list[str | None] = []
+        constants: list[str] = []
         mutations: dict[str, str] = {}
         updates: dict[str, str] = {}  # by graph name
         for spec in self._program.graph_signature.output_specs:
             if spec.kind == OutputKind.USER_OUTPUT:
-                outputs.append(self._output(spec.arg))
+                constants.append(self._constant(spec.arg))
+                outputs.append(None if constants[-1] else self._refer(spec.arg.name))
             elif spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION):
                 mutations[spec.target] = self._refer(spec.arg.name)
             elif spec.kind == OutputKind.USER_INPUT_MUTATION:
@@ -327,16 +334,19 @@ class _Translation:
         graph = Graph(values=values, nodes=tuple(nodes), outputs=tuple(outputs), mutations=mutations)
         unique = {p.name: p for p in parameters.values()}
         names = tuple(self._values[name].partition(":")[2] for name in updated)
-        return Translated(graph, tuple(unique.values()), names, tuple(self._notes))
+        return Translated(graph, tuple(unique.values()), names, tuple(constants), tuple(self._notes))
 
-    def _output(self, argument: Any) -> str | None:
+    def _constant(self, argument: Any) -> str:
         if isinstance(argument, ConstantArgument):
-            if argument.value is None:
-                return None
-            raise TaskError(f"forward returns {argument.value!r}, which is not a tensor.", "Return tensors only.")
+            value = argument.value
+            if value is None or isinstance(value, (bool, int, str)):
+                return repr(value)
+            if isinstance(value, float):
+                return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
+            raise TaskError(f"forward returns {value!r}, which is not a tensor.", "Return tensors only.")
         if type(argument).__name__ != "TensorArgument":
             raise TaskError("forward returns a number that is a size, not a tensor.", "Return tensors only.")
-        return self._refer(argument.name)
+        return ""
 
     def _refer(self, name: str) -> str:
         return self._references.get(name, reference(name))
