@@ -62,6 +62,8 @@ SEGMENTS = [
 LENGTHS = "torch.randn(60, 4), torch.tensor([20, 0, 1, 39])"
 COUNTED = [
     "torch.repeat_interleave(x, torch.arange(x.shape[0]), 0, output_size=x.shape[0] * (x.shape[0] - 1) // 2)",
+    "torch.histogram(x, 8, range=(-1.0, 1.0), density=True)", "torch.histogram(x, 6)",
+    "torch.histogram(x, torch.tensor([-1.5, 0.0, 0.5, 2.0]), weight=x.abs())",
     "torch.histc(x, 8, -1, 1)", "torch.histc(x, 16)", "F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)",
 ]  # fmt: skip
 

@@ -69,6 +69,24 @@ def test_layers_and_distributions_do_not_look(line: str) -> None:
     judge(reference(body, "[torch.randn(6, 32), torch.randn(6, 32)]"))
 
 
+@pytest.mark.parametrize("line", [
+    "b.data = b.data * 0.9 + a.data * 0.1", "b.data.mul_(0.9).add_(a.data, alpha=0.1)", "b.data[:1] = a.data[:1]",
+])  # fmt: skip
+def test_what_is_written_to_the_data_of_a_parameter_stays(line: str) -> None:
+    body = f"""    def __init__(self):
+        super().__init__()
+        self.fast, self.slow = nn.Linear(8, 5), nn.Linear(8, 5)
+
+    def forward(self, x):
+        for a, b in zip(self.fast.parameters(), self.slow.parameters()):
+            {line}
+        return self.slow(x)
+
+"""
+    task = judge(reference(body, "[torch.randn(6, 8)]")).task
+    assert set(task.graph.mutations) == {"slow.weight", "slow.bias"}
+
+
 @pytest.mark.parametrize("function", [
     lambda x: F.max_pool1d(x.transpose(1, 2), 2), lambda x: F.one_hot(x.abs().long().permute(2, 0, 1), 9),
     lambda x: F.batch_norm(x.transpose(0, 1), None, None, training=True),

@@ -140,8 +140,11 @@ def distances(c: Call) -> Value:
     left = expand(reshape(left, (*left.shape[:-2], rows, one, width)), spread)
     right = expand(reshape(right, (*right.shape[:-2], one, columns, width)), spread)
     apart = left - right
-    if order == math.inf:  # PyTorch's largest difference passes over NaNs, its other sums do not
-        apart = where(predicate("isnan", apart), 0.0, apart, apart.dtype)
+    nan = predicate("isnan", apart)
+    if order == math.inf:  # PyTorch's largest difference passes over NaNs, its sums and counts do not
+        apart = where(nan, 0.0, apart, apart.dtype)
+    if order == 0:
+        return reduced("sum", where(nan, apart, cast(apart.differs(0.0), apart.dtype), apart.dtype), (len(c.shape),))
     return normed(apart, order, (len(c.shape),))
 
 

@@ -146,11 +146,25 @@ def _of_truths(shift: Any) -> Any:
     return shifted
 
 
+def _data(tensor: Tensor) -> Tensor:
+    """The same memory: a trace does not see what is written to PyTorch's own view of it."""
+    return tensor.detach()
+
+
+def _set_data(tensor: Tensor, data: Tensor) -> None:
+    """What a tensor holds from now on, where it is kept; of another shape it cannot be kept there."""
+    if data.shape != tensor.shape or data.dtype != tensor.dtype:
+        _DATA.__set__(tensor, data)
+    else:
+        tensor.detach().copy_(data)
+
+
 def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
     """Whether a transformer is told that its mask is causal: one that nobody says it of is a mask like any other."""
     return bool(is_causal)
 
 
+_DATA: Any = torch._C.TensorBase.data
 _FILL_DIAGONAL, _ANGLE = torch.Tensor.fill_diagonal_, torch.angle
 _GROUPED_MM = getattr(torch.nn.functional, "grouped_mm", None)  # of versions that have it
 _ARRAY = torch._numpy.ndarray
@@ -171,6 +185,7 @@ _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     (torch._C._nn, "multi_margin_loss", _multi_margin_loss),
     (torch._C._nn, "multilabel_margin_loss", _multilabel_margin_loss),
     (torch.Tensor, "fill_diagonal_", _fill_diagonal),
+    (torch.Tensor, "data", property(_data, _set_data)),
     (torch._numpy._dtypes, "dtype", dtype),
     (_ARRAY, "__array_function__", by_function),
     (_ARRAY, "__array_ufunc__", by_operator),
