@@ -36,6 +36,7 @@ _LOGIC = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}
 rules(
     {
         _SAME_NAME: lambda c: compute(c.name, c.computed(0)),
+        "_neg_view": lambda c: compute("neg", c.computed(0)),
         "round.default": lambda c: compute("round", c.computed(0)),
         "sign sgn": lambda c: c.value(0) if c.dtype == "bool" else compute("sign", c.computed(0)),
         "isnan isinf isfinite": lambda c: predicate(c.name, c.value(0)),

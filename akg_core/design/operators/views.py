@@ -13,6 +13,7 @@ from akg_core.design.graph.values import (
     Positions,
     Source,
     Value,
+    View,
     cast,
     counting,
     expand,
@@ -154,27 +155,52 @@ def unfolded(c: Call) -> Value:
 
 @rule("diagonal")
 def diagonal(c: Call) -> Value:
+    """Places that step along two dims at once; along one, where these lie in one piece."""
     value, rank = c.raw(0), len(c.raw(0).shape)
     offset, first, second = c.arg(1, 0), c.arg(2, 0) % rank, c.arg(3, 1) % rank
-    shifts = {first: max(-offset, 0), second: max(offset, 0)}
-
-    if second != first + 1:
+    rest = [d for d in range(rank) if d not in (first, second)]
+    start, step = {first: index(max(-offset, 0)), second: index(max(offset, 0))}, {first: index(1), second: index(1)}
+    while isinstance(value, View) and value.move and value.move[0] in ("narrow", "permute"):
+        kind, details = value.move
+        if kind == "narrow":
+            dim, begin, each = details[0].constant, details[1], details[3] if len(details) > 3 else index(1)
+            if dim not in (first, second):
+                break
+            start[dim], step[dim] = begin + start[dim] * each, step[dim] * each
+        else:
+            order = [d.constant or 0 for d in details]
+            rest, (first, second) = [order[d] for d in rest], (order[first], order[second])
+            start, step = ({order[d]: of[d] for d in of} for of in (start, step))
+        value = value.arg
+    first, second = sorted((first, second))
+    length = c.shape[-1]
+    if second != first + 1 or not _in_rows(value):
 
         def look(at: Positions) -> Positions:
-            rest = iter(at[:-1])
-            return tuple(at[-1] + shifts[d] if d in shifts else next(rest) for d in range(rank))
+            places = dict(zip(rest, at, strict=False))
+            return tuple(start[d] + at[-1] * step[d] if d in start else places[d] for d in range(rank))
 
         return view(value, c.shape, look)
-    (*lead, _, columns), rest = value.shape[: second + 1], value.shape[second + 1 :]
-    flat = reshape(value, (*lead, value.shape[first] * columns, *rest))
-    begin, step, length = columns * shifts[first] + shifts[second], columns + 1, c.shape[-1]
+    lead, columns, behind = value.shape[:first], value.shape[second], value.shape[second + 1 :]
+    flat = reshape(value, (*lead, value.shape[first] * columns, *behind))
+    begin, each = columns * start[first] + start[second], columns * step[first] + step[second]
     along = view(
         flat,
-        (*lead, length, *rest),
-        lambda at: tuple(p * step + begin if d == first else p for d, p in enumerate(at)),
-        ("narrow", (index(first), begin, length, step)),
+        (*lead, length, *behind),
+        lambda at: tuple(p * each + begin if d == first else p for d, p in enumerate(at)),
+        ("narrow", (index(first), begin, length, each)),
     )
-    return permute(along, (*(d for d in range(rank - 1) if d != first), first))
+    return permute(along, (*(d - (d > first) for d in rest), first))
+
+
+def _in_rows(value: Value) -> bool:
+    """Whether neighbouring dims lie one after the other in memory, as far as the views of a tensor say."""
+    while isinstance(value, View) and value.move:
+        kind, details = value.move
+        if kind != "reshape" and (kind != "narrow" or len(details) > 3):
+            return False
+        value = value.arg
+    return not isinstance(value, Source) or value.order in ((), tuple(range(len(value.shape))))
 
 
 @rule("diagonal_scatter")

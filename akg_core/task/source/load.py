@@ -36,6 +36,7 @@ from akg_core.task.layout import storage_of
 from akg_core.task.source.beside import placed
 from akg_core.task.source.branches import NAMES
 from akg_core.task.source.default_device import making_on
+from akg_core.task.source.gradients import with_gradients
 from akg_core.task.source.loops import RUN
 from akg_core.task.source.rewritten import rewritten
 from akg_core.task.source.syntax import compiled
@@ -323,6 +324,7 @@ def _reference(name: str, source: str, namespace: dict[str, Any]) -> ReferenceMo
     get_inputs = found["get_inputs"] or (lists and (lambda: lists()[0]))
     if get_inputs is None:
         raise TaskError(f"{name}: the file defines no get_inputs.", FORMAT)
+    with_gradients(model, source)
     return ReferenceModule(name, source, model, get_inputs, found["get_init_inputs"] or list, lists)
 
 
