@@ -9,13 +9,16 @@ from tests.design.judging import forward, judge, reference, several
 
 FREE = [
     "x.t()", "x.reshape(-1)", "x[1:4]", "x[:, 2:5]", "x[:, 3]", "x.unsqueeze(1)", "x[:, None].expand(9, 4, 12)", "x",
-    "x[2:3, ::1].t()", "x.view(3, 3, 12)[1]", "x.diagonal()", "x.diagonal(2)", "x.view(3, 3, 12).diagonal(-1, 0, 1)",
+    "x[2:3, ::1].t()", "x.view(3, 3, 12)[1]", "x.diagonal()", "x.diagonal(2)", "x[:, 1:9].diagonal(1)",
+    "x.t()[2:].diagonal()",
+    "x.view(3, 3, 12)[:, :, ::2].diagonal(0, 1, 2)", "x.view(3, 3, 12)[..., 4:].permute(2, 0, 1).diagonal(0, 1, 2)",
+    "x.view(3, 3, 12).diagonal(-1, 0, 1)",
     "x.unfold(1, 3, 2)", "x.t().unfold(1, 2, 1)", "torch.einsum('bii->bi', x[:, :9].reshape(9, 3, 3))",
 ]  # fmt: skip
 LOOKING = [
     "x.sum().flip(0)", "x.flip(0)", "x.flip(0, 1) * 2", "x[:, ::2] + 1", "x.roll(3, 1)", "x.roll((1, 2), (0, 1))",
     "x.repeat(2, 3)",
-    "x.diagonal() * 2", "x.t().contiguous()", "x.t().reshape(-1) + 1", "x.repeat_interleave(2, 0)",
+    "x.diagonal() * 2", "torch.complex(x, x + 1).conj().imag", "x.t().contiguous()", "x.t().reshape(-1) + 1", "x.repeat_interleave(2, 0)",
     "x.view(3, 3, 12).permute(2, 0, 1).reshape(12, 9) - 1", "x.unflatten(1, (3, 4)).sum(1)", "torch.tile(x, (2, 1))",
     "x.swapaxes(0, 1).softmax(0)", "torch.movedim(x.view(3, 3, 12), 0, 2) * 1.0", "x.view(3, 3, 12).mean(1)",
     "x.reshape(3, 36).softmax(1).reshape(9, 12)", "x.reshape(27, 4).sum(1).reshape(9, 3)", "x.reshape(4, 27).amax(0)",

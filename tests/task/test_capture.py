@@ -32,6 +32,10 @@ CASES = {
         "with torch.enable_grad():\n    y = x.detach().requires_grad_()\n"
         "    return torch.autograd.grad((y.relu() / y.clamp(min=0.8)).sum(), y)[0]"
     ),
+    "forces": reference_text(
+        "y = x.detach().requires_grad_()\ne = self.fc(y).tanh().sum()\nreturn e, -torch.autograd.grad(e, y)[0]",
+        "self.fc = nn.Linear(6, 3)",
+    ),
     "copies_of_views": reference_text(
         "return *torch.unbind_copy(x, 1), torch.narrow_copy(x, 1, 2, 3), torch.permute_copy(x, (1, 0)), torch.t_copy(x)"
     ),

@@ -64,6 +64,15 @@ def test_arithmetic(native: Native, dtype: str, isa: str) -> None:
 
 
 @pytest.mark.parametrize("isa", ISAS)
+def test_more_masks_than_there_are_registers_for(native: Native, isa: str) -> None:
+    library = native((Path(__file__).parent / "drivers" / "masks.cpp").read_text(), isa)
+    tables, y = values("f32", 20) + torch.arange(20), torch.empty(64)
+    other = values("f32", 20, 1) + 0.5
+    library.many_masks((ctypes.c_void_p * 2)(tables.data_ptr(), other.data_ptr()), pointer(y))
+    assert torch.equal(y[:20], tables * other)
+
+
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_memory(native: Native, dtype: str, isa: str) -> None:
     library = native(DRIVER, isa)

@@ -291,9 +291,10 @@ AKG_INLINE Mask compare(Vec<T> a, Vec<T> b) {
         return compare<R>(convert<f32>(a), convert<f32>(b));
     } else {
 #if AKG_AVX512
-        unsigned bits = compare_part<R, T>(a.part[0], b.part[0]);
-        if constexpr (Vec<T>::PARTS == 2) bits |= compare_part<R, T>(a.part[1], b.part[1]) << 8;
-        return Mask::of(bits);
+        const unsigned low = compare_part<R, T>(a.part[0], b.part[0]);
+        if constexpr (Vec<T>::PARTS == 1) return Mask::of(low);
+        // Joined in mask registers: GCC 12 stores one byte of a mask and reads it as four where these run out.
+        else return Mask::of(_mm512_kunpackb(compare_part<R, T>(a.part[1], b.part[1]), low));
 #else
         const auto low = compare_part<R>(a.part[0], b.part[0]);
         if constexpr (Vec<T>::PARTS == 2) {
