@@ -18,7 +18,8 @@ FREE = [
 LOOKING = [
     "x.sum().flip(0)", "x.flip(0)", "x.flip(0, 1) * 2", "x[:, ::2] + 1", "x.roll(3, 1)", "x.roll((1, 2), (0, 1))",
     "x.repeat(2, 3)",
-    "x.diagonal() * 2", "torch.complex(x, x + 1).conj().imag", "x.t().contiguous()", "x.t().reshape(-1) + 1", "x.repeat_interleave(2, 0)",
+    "torch.complex(x, x + 1).conj().imag",
+    "x.diagonal() * 2", "x.t().contiguous()", "x.t().reshape(-1) + 1", "x.repeat_interleave(2, 0)",
     "x.view(3, 3, 12).permute(2, 0, 1).reshape(12, 9) - 1", "x.unflatten(1, (3, 4)).sum(1)", "torch.tile(x, (2, 1))",
     "x.swapaxes(0, 1).softmax(0)", "torch.movedim(x.view(3, 3, 12), 0, 2) * 1.0", "x.view(3, 3, 12).mean(1)",
     "x.reshape(3, 36).softmax(1).reshape(9, 12)", "x.reshape(27, 4).sum(1).reshape(9, 3)", "x.reshape(4, 27).amax(0)",

@@ -31,6 +31,11 @@ CHOSEN = {
     ),
     "expression": "return (x if x[0, 0] > 0 else -x) + (1 if x[1, 1] > 0 else 2)",
     "mask": "m = x > 0.8\nif not m.any():\n    return x.sum()\nreturn x[m].mean()",
+    "turns until one ends": "y = x\nfor row in (x[0], x[1], x[2]):\n    y = y * 2 + row\n    if y.mean() > 0:\n"
+    "        break\n    y = y - 1\nreturn y",
+    "turns until one is the last": "y, n = x, 0\nfor row in x.unbind():\n    if n == 2:\n        break\n    n += 1\n"
+    "    if row.sum() > 0:\n        y = y + row\nreturn y",
+    "a negation by name": "gone = not (x > 1).any()\nif gone:\n    x = x + 1\nreturn x",
     "known": "y = x\nif x.shape[0] > 3 and len(x) > 2:\n    y = x.view(-1)\nreturn y",
 }
 REFUSED = {

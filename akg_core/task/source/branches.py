@@ -11,7 +11,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from akg_core.task.source.steps import OneTurn, jumps, one_turn
+from akg_core.task.source.steps import OneTurn, jumps, one_turn, without_break
 from akg_core.task.source.syntax import later, named
 from akg_core.task.tracing import choices, steps
 
@@ -66,6 +66,10 @@ class _Branches(ast.NodeTransformer):
         name = self._fresh()
         if _is_range(node.iter) and (turn := one_turn(node, self._function, f"akg_stop{name}")):
             return self._stepped(node, turn, name)
+        if not _is_range(node.iter) and (body := without_break(node, self._function, f"akg_stop{name}")):
+            stopped = ast.Assign(targets=[ast.Name(id=f"akg_stop{name}", ctx=ast.Store())], value=ast.Constant(False))
+            node.body = [ast.copy_location(each, node) for each in body]
+            return [ast.copy_location(stopped, node), self.generic_visit(node)]
         return self._as_it_is(node)
 
     def _as_it_is(self, node: ast.For) -> ast.AST:
@@ -122,6 +126,12 @@ class _Branches(ast.NodeTransformer):
         name = ast.unparse(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else ""
         if self._within and name in choices.NUMBERS and len(node.args) == 1 and not node.keywords:
             return ast.copy_location(_call("number", ast.Constant(value=name), *node.args), node)
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        if self._within and isinstance(node.op, ast.Not):
+            return ast.copy_location(_call("negation", node.operand), node)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:

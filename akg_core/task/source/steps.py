@@ -67,6 +67,26 @@ def one_turn(loop: ast.For, function: ast.AST, stop: str) -> OneTurn | None:
     return OneTurn(loop.target.id, body, tuple(sorted(names)), tuple(sorted(early & names)), stop if stops else "")
 
 
+def without_break(loop: ast.For, function: ast.AST, stop: str) -> list[ast.stmt] | None:
+    """The body of a loop that `break` may end by values: nothing from where `stop` holds on. None for other loops, and
+    where the last turn is known by the name of its element."""
+    breaks = any(isinstance(each, ast.Break) for each in _own(loop.body))
+    if loop.orelse or not breaks or any(isinstance(each, _LEAVES) for each in ast.walk(loop)):
+        return None
+    inside = {id(each) for each in ast.walk(loop)}
+    names_of = [each for each in ast.walk(function) if isinstance(each, ast.Name) and id(each) not in inside]
+    elements = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
+    if elements & {each.id for each in names_of if isinstance(each.ctx, ast.Load)}:
+        return None
+    try:
+        body = _without_jumps(copy.deepcopy(loop.body), stop)
+    except _NotOne:
+        return None
+    goes_on = ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=stop, ctx=ast.Load()))
+    is_known = ast.Compare(left=ast.Name(id=stop, ctx=ast.Load()), ops=[ast.Is()], comparators=[ast.Constant(True)])
+    return [ast.If(test=goes_on, body=body, orelse=[]), ast.If(test=is_known, body=[ast.Break()], orelse=[])]
+
+
 def _is_plain(bound: ast.expr) -> bool:
     """Whether a bound is a number, or an attribute of something: no tensor says it."""
     return isinstance(bound, ast.Constant) or (isinstance(bound, ast.Attribute) and isinstance(bound.value, ast.Name))

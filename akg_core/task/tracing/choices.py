@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -320,6 +321,14 @@ def negated(test: Any) -> Any:
     domain, some = getattr(test, "says", (counted(test), True))
     says(found, domain, not some)
     return found
+
+
+def negation(value: Any) -> Any:
+    """`not value`, where that is no test: Python's own where it is known."""
+    if isinstance(value, Tensor):
+        with suppress(DataDependentOutputException, GuardOnDataDependentSymNode):
+            return not value
+    return negated(value)
 
 
 def both(test: Any, other: Callable[[], Any]) -> Any:
