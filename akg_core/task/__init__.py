@@ -8,6 +8,7 @@ complex_border          complex tensors among them
 unsigned                whole numbers without a sign among them, of more than 8 bits
 numbers                 tensors that are made of Python's numbers
 layout                  how tensors lie in memory
+sparse                  sparse matrices that forward makes, in terms of dense ones
 examine, examination    would an answer that computes nothing pass? what was found
 randomness              random numbers of a reference, as a kernel has to draw them
 source/                 the file read and loaded, its branches and loops rewritten

@@ -70,6 +70,16 @@ def test_layers_and_distributions_do_not_look(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", [
+    "torch.sparse.mm(a, y.t())", "a @ y[0]", "torch.mm(a.t(), x)", "torch.sparse.addmm(x @ y.t(), a.coalesce(), y.t())",
+    "a.to_dense()", "x.t() @ a", "(a * 2).matmul(y.t())",
+])  # fmt: skip
+def test_products_with_sparse_matrices(line: str) -> None:
+    made = "torch.sparse_coo_tensor(torch.tensor([[0, 1, 3, 1], [2, 0, 3, 0]]), y[0, :4], (6, 32))"
+    body = f"    def forward(self, x, y):\n        a = {made}\n        return {line}\n"
+    judge(reference(body, "[torch.randn(6, 32), torch.randn(6, 32)]"))
+
+
+@pytest.mark.parametrize("line", [
     "b.data = b.data * 0.9 + a.data * 0.1", "b.data.mul_(0.9).add_(a.data, alpha=0.1)", "b.data[:1] = a.data[:1]",
 ])  # fmt: skip
 def test_what_is_written_to_the_data_of_a_parameter_stays(line: str) -> None:

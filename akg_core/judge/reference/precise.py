@@ -23,6 +23,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import nn
@@ -35,6 +36,7 @@ from akg_core.judge.reference.reordered import products
 from akg_core.judge.reference.steps import Decided, Held, Taker, as_held, name_of
 from akg_core.task.decompositions import antialias, formulas
 from akg_core.task.source.load import ReferenceModule, line_of
+from akg_core.task.sparse import sparse_coo_tensor
 from akg_core.worker.tensors import transform
 
 _SMALLEST = 2 * torch.finfo(torch.float32).smallest_normal  # twice: exp(-87.3) moves by 87 roundings of its argument
@@ -115,7 +117,8 @@ def in_double(
     torch.set_default_dtype(torch.float64)
     torch.backends.cudnn.enabled = False
     try:
-        with torch.no_grad(), _Double(roundoff, seed, held or {}, decided):
+        dense = mock.patch.object(torch, "sparse_coo_tensor", sparse_coo_tensor)  # modes do not see what is sparse
+        with torch.no_grad(), dense, _Double(roundoff, seed, held or {}, decided):
             yield
     finally:
         torch.set_default_dtype(default)

@@ -17,6 +17,7 @@ import torch
 import torch._numpy
 from torch import Tensor
 
+from akg_core.task.sparse import sparse_coo_tensor
 from akg_core.task.tracing.arrays import by_function, by_operator, dtype, from_numpy
 from akg_core.task.tracing.bincount import bincount
 from akg_core.task.tracing.ctc import ctc_loss
@@ -182,6 +183,7 @@ _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     (torch, "combinations", _combinations),
     (torch, "ctc_loss", ctc_loss),
     (torch, "from_numpy", from_numpy),
+    (torch, "sparse_coo_tensor", sparse_coo_tensor),
     (torch._C._nn, "multi_margin_loss", _multi_margin_loss),
     (torch._C._nn, "multilabel_margin_loss", _multilabel_margin_loss),
     (torch.Tensor, "fill_diagonal_", _fill_diagonal),
