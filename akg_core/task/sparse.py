@@ -46,9 +46,6 @@ class SparseMatrix:
 
     __matmul__ = matmul
 
-    def __rmatmul__(self, other: Tensor) -> Tensor:
-        return self.t().mm(other.t()).t().contiguous()
-
     def __mul__(self, factor: Any) -> SparseMatrix:
         return SparseMatrix(self.indices, self.values * factor, self.shape)
 
@@ -92,11 +89,11 @@ def _addmm(added: Tensor, sparse: SparseMatrix, other: Tensor, *, beta: Any = 1,
 
 
 def _matmul(one: Any, other: Any) -> Any:
-    return one @ other if isinstance(one, SparseMatrix) else other.__rmatmul__(one)
+    return one.matmul(other) if isinstance(one, SparseMatrix) else NotImplemented
 
 
 _SPARSE_COO_TENSOR = torch.sparse_coo_tensor
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(["mm", "matmul", "spmm", "_sparse_mm", "mv", "__matmul__", "__rmatmul__"], _matmul),
+    **dict.fromkeys(["mm", "matmul", "spmm", "_sparse_mm", "mv"], _matmul),
     **dict.fromkeys(["addmm", "_sparse_addmm"], _addmm),
 }

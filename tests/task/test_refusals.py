@@ -18,7 +18,14 @@ X, PLACES = "torch.randn(4, 4)", "torch.randn(4), torch.arange(4)"
 LOOKS = "looks at the values of tensors"
 REFUSED = {
     # body of forward, its parameters, what get_inputs gives: the user's name, what is said of it, the cure; line 12
-    "qr": ("x = x + 1\nreturn torch.linalg.qr(x).R", "x", X, "`torch.linalg.qr`", "no rule", "sketch"),
+    "eigvalsh": (
+        "x = x + 1\nreturn torch.linalg.eigvalsh(x)",
+        "x",
+        "torch.randn(4, 4)",
+        "`torch.linalg.eigvalsh`",
+        "no rule",
+        "sketch",
+    ),
     "svd": ("x = x + 1\nreturn torch.linalg.svd(x).S", "x", X, "`torch.linalg.svd`", "no rule", "sketch"),
     "eigenvalues": ("x = x + 1\nreturn torch.linalg.eigh(x)[0]", "x", X, "`torch.linalg.eigh`", "no rule", "sketch"),
     "rfft": (

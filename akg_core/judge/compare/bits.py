@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,8 +29,7 @@ def named(inputs: Sequence[Any], state: dict[str, Any]) -> dict[str, Any]:
 
 
 def flatten(tree: Any, path: str = "output") -> dict[str, Any]:
-    """The leaves of a tree by path: "output", "output[0]" of a list, "output(0)" of a tuple, "output.key" of a dict,
-    or "output.field" of a dataclass.
+    """The leaves of a tree by path: "output", "output[0]" of a list, "output(0)" of a tuple, "output.key" of a dict.
 
     A collection that holds nothing is a leaf, and a key that could be taken for more is quoted.
     """
@@ -46,9 +44,6 @@ def flatten(tree: Any, path: str = "output") -> dict[str, Any]:
             parts = [flatten(item, f"{path}({index})") for index, item in enumerate(tree)]
         case dict():
             parts = [flatten(item, f"{path}.{_key(key)}") for key, item in tree.items()]
-        case _ if dataclasses.is_dataclass(tree):
-            fields = dataclasses.fields(tree)
-            parts = [flatten(getattr(tree, field.name), f"{path}.{field.name}") for field in fields]
         case _:
             return {path: tree}
     return {name: leaf for part in parts for name, leaf in part.items()}

@@ -78,7 +78,9 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     require_room(task, device)
     device.make_ready()
     surroundings.remember()
-    module = replace(load_source(task.source, task.name), device=device.name, records=task.interface.records)
+    records = task.interface.records
+    module = load_source(task.source, task.name)
+    module = replace(module, device=device.name, records=records, plain_results=records)
     module = replace(module, replaced=replaced(task.interface), pairs=pairs(task.interface), held=held(task.interface))
     model = module.model(made_by(task, seed), eval=not task.training)
     initial = {name: value.detach().clone() for name, value in every(model).items()}

@@ -56,7 +56,8 @@ class ReferenceModule:
     `device` is torch's name of where modules and inputs are made. `replaced`: attributes of the module that forward
     replaces by tensors, which are buffers of the modules made. `pairs`: complex tensors are pairs of real ones, those
     at these places of the arguments too (`complex_border`); None: they are what they are. `records`: dataclasses and
-    named tuples among the arguments are plain collections (`argument_records`). `held`: what tensors among these hold
+    named tuples among the arguments are plain collections (`argument_records`). `plain_results`: and those among what
+    forward gives. `held`: what tensors among these hold
     whatever is drawn, by their places (`arguments.holding`).
     """
 
@@ -70,6 +71,7 @@ class ReferenceModule:
     replaced: tuple[str, ...] = ()
     pairs: tuple[int, ...] | None = None
     records: bool = False
+    plain_results: bool = False
     held: Mapping[int, Any] = field(default_factory=dict)
 
     def model(self, seed: int = 0, *, eval: bool = False) -> nn.Module:
@@ -83,7 +85,8 @@ class ReferenceModule:
             model = moved(self.Model(*arguments), self.device)
             _require_shapes(self.name, model)
             model = as_buffers(model, self.replaced)
-            model = taking_records(model, self.examples()) if self.records else model
+            if self.records:
+                model = taking_records(model, self.examples(), plain_results=self.plain_results)
             model = model if self.pairs is None else as_pairs(model, self.pairs)
             model = making_on(model, self.device, self.source)
         return model.eval() if eval else model
