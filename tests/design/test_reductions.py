@@ -18,8 +18,9 @@ SCALARS = [
 PLACES = [
     "torch.argmax(x, 1)", "torch.argmin(x, -1, keepdim=True)", "*torch.max(x, 1)", "torch.min(x, 0, keepdim=True)[1]",
     "(x.mean(0, keepdim=True).sum(-1, keepdim=True) + x.mean(0, keepdim=True)).mean(0, keepdim=True)", "x[:1].var(0)",
-    "x[:1].prod(0) + x[:1].norm(dim=0)", "torch.argmax(x, 0)", "x.sum(1, keepdim=True)", "x.prod(1)",
-    "x.sum((0, 1, 2), keepdim=True)",
+    "x[:1].prod(0) + x[:1].norm(dim=0)",
+    "*torch.var_mean(x[:0], 0), x[:0].std(0, keepdim=True)", "torch.argmax(x, 0)", "x.sum(1, keepdim=True)",
+    "x.prod(1)", "x.sum((0, 1, 2), keepdim=True)",
 ]  # fmt: skip
 INTEGERS = [
     "x.sum(1)", "x.float().mean(1)", "x.max(1)[0]", "x.amin(0)", "x.prod(1)", "x.sum()", "(x > 0).sum(1)",

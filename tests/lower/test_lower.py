@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 
 import pytest
@@ -102,10 +103,17 @@ def test_ranges_by_name() -> None:
         (op("//", 7, 2), Number(3)),
         (op("//", 7, 0), op("//", 7, 0)),
         (op("-", -7, 2), Number(-9)),
+        (Binary("/", Number(-1.5), Number(0.0)), Number(-math.inf)),
+        (Binary("/", Number(2), Number(-0.0)), Number(-math.inf)),
     ],
 )
 def test_folding(expr: Expr, folded: Expr) -> None:
     assert fold(expr) == folded
+
+
+def test_zero_by_zero_is_no_number() -> None:
+    folded = fold(Binary("/", Number(0), Number(0.0)))
+    assert isinstance(folded, Number) and math.isnan(folded.value)
 
 
 # --- ops and plans ---

@@ -88,6 +88,9 @@ def variance(c: Call) -> Value | tuple[Value, ...]:
     unbiased = c.arg(2) if isinstance(c.arg(2), bool) else c.arg(1) if isinstance(c.arg(1), bool) else None
     correction = c.option("correction", None if unbiased is None else int(unbiased))
     dims = c.dims(None if isinstance(c.arg(1), bool) else c.arg(1), len(x.shape))
+    if any(x.shape[d] == 0 for d in dims):  # nothing has no mean either
+        nan = literal(math.nan, x.dtype, c.shape)
+        return (nan, nan) if c.name == "var_mean" else nan
     average, squares, count = moments(x, dims)
     correction = 1 if correction is None else correction
     degrees = compute("maximum", count - correction, 0)
@@ -140,11 +143,8 @@ def distances(c: Call) -> Value:
     left = expand(reshape(left, (*left.shape[:-2], rows, one, width)), spread)
     right = expand(reshape(right, (*right.shape[:-2], one, columns, width)), spread)
     apart = left - right
-    nan = predicate("isnan", apart)
-    if order == math.inf:  # PyTorch's largest difference passes over NaNs, its sums and counts do not
-        apart = where(nan, 0.0, apart, apart.dtype)
-    if order == 0:
-        return reduced("sum", where(nan, apart, cast(apart.differs(0.0), apart.dtype), apart.dtype), (len(c.shape),))
+    if order == math.inf:  # PyTorch's largest difference passes over NaNs, its other sums do not
+        apart = where(predicate("isnan", apart), 0.0, apart, apart.dtype)
     return normed(apart, order, (len(c.shape),))
 
 
