@@ -282,6 +282,14 @@ def test_reasons_are_sentences_and_nothing_is_measured_where_nothing_can_be() ->
         assert not found.kernelbench and found.worst_error is None and found.ratio is None
 
 
+def test_float64_may_be_seen_with_the_other_sign() -> None:
+    exact = torch.complex(torch.randn(100), torch.randn(100)).to(torch.complex128).conj().imag
+    due = exact.float()
+    assert (
+        exact.is_neg() and compare(due * (1 + ULP), {}, expect(due, exact={"output": exact}), 1, lambda *_: None)[0].ok
+    )
+
+
 def test_the_ratio_is_no_accident_of_an_eager_that_is_exact() -> None:
     due = torch.ones(10)
     exact = {"output": due.double()}

@@ -163,7 +163,7 @@ def _floats(
     c, e = mine.reshape(-1), due.reshape(-1)
     if not isinstance(exact, torch.Tensor) or exact.shape != due.shape:
         return _without_exact(name, mine, due)
-    r = exact.double().reshape(-1)
+    r = exact.double().resolve_neg().reshape(-1)
     slack = accuracy.slack(reduced, due.dtype)
     errors = accuracy.errors(c, e, r, slack)
     allowed = accuracy.norm_allowed(errors, slack, due.dtype)
