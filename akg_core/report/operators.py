@@ -47,7 +47,8 @@ from `nonzero().squeeze()` is where there is one place, a number without dims, i
 
 An `if` by values, `a if c else b`, and a loop over `mask.nonzero()` or its `tolist()` run every block, and choose by
 the condition what is left in names, lists and tensors. Blocks that set attributes, raise, or draw random numbers
-are refused, and so are results of other shapes.
+are refused, and so are results of other shapes. A loop over layers, or over anything but a range, that values end
+(`if logits.max() > 0.9: break`) runs every turn, too, and keeps what it had when the first one ended it.
 
 Whole numbers divided by zero: eager PyTorch raises an error on a CPU. A kernel raises nothing and goes on: what `//`,
 `%`, `fmod` and `remainder` give at such an element is any number.
@@ -67,7 +68,8 @@ PyTorch would raise an error.
 
 Gradients that `forward` takes (`torch.autograd.grad`, `torch.func.grad`, `jvp`, `jacrev`) are captured as what they are
 made of, those of products, convolutions, pools, interpolation, normalisation and attention among them; of recurrent
-layers, `F.grid_sample` and CTC there are none.
+layers, `F.grid_sample` and CTC there are none, nor is there forward mode of a gradient, as in `torch.func.hessian`, or
+`jacrev` of a layer.
 
 Where sizes or turns follow from what a tensor of whole numbers among the arguments holds, and neither a mask nor a
 number that stays a tensor will do (`x.split(lengths.tolist())`, `torch.arange(n.item())`, `repeat_interleave` by a
