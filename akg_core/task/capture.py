@@ -121,6 +121,8 @@ def _captured(reference: ReferenceModule, *, dynamic: bool, eval: bool, integers
             continue
         return _task(reference, example, tried, traced, floats)
     first = errors[0]
+    if "torch._C.Generator" in str(first):  # as versions of PyTorch say that cannot trace one
+        raise wording.no_tensor() from None
     if (refused := wording.of_values(first, reference.name)) is not None:
         raise refused from None
     line = load.line_of(first, reference.name)

@@ -17,7 +17,6 @@ from torch.export import ExportedProgram
 from torch.export._trace import _export
 from torch.export.graph_signature import CustomObjArgument
 
-from akg_core.errors import TaskError
 from akg_core.records import Argument, Graph
 from akg_core.task.arguments import Leaf, portable
 from akg_core.task.decompositions import complex_pairs
@@ -156,8 +155,7 @@ def _traced(reference: ReferenceModule, example: Example, *, floats: Floats, ear
     model = example.model
     program = export(model)
     if any(isinstance(spec.arg, CustomObjArgument) for spec in program.graph_signature.input_specs):
-        cure = "Leave it out: random numbers come from torch's own generator, which torch.manual_seed sets."
-        raise TaskError("forward uses an object that is no tensor, such as a torch.Generator.", cure)
+        raise wording.no_tensor()
     if any(isinstance(constant, FakeTensor) for constant in program.constants.values()):
         # Decomposition computes with constants, so they must be real.
         model = as_buffers(reference.model(eval=eval), example.replaced)

@@ -86,6 +86,12 @@ def no_operator(node: torch.fx.Node, filename: str) -> TaskError:
     )
 
 
+def no_tensor() -> TaskError:
+    """The error for an object that a trace cannot hold."""
+    cure = "Leave it out: random numbers come from torch's own generator, which torch.manual_seed sets."
+    return TaskError("forward uses an object that is no tensor, such as a torch.Generator.", cure)
+
+
 def of_values(error: BaseException, name: str) -> TaskError | None:
     """For an error that comes of looking at values, which fake tensors do not have; None for any other."""
     line = load.line_of(error, name)
