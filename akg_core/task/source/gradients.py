@@ -15,8 +15,10 @@ from torch.utils._pytree import tree_map_only
 
 
 def with_gradients(model: type[nn.Module], source: str) -> None:
-    """Have a class's forward run with gradients if its file calls `autograd.grad`; what it gives back needs none."""
-    if not any(map(_is_gradient, ast.walk(ast.parse(source)))):
+    """Have a class's forward run with gradients if its file calls `autograd.grad` and does not say itself when they are
+    on, which would cost eager PyTorch more than it must; what it gives back needs none."""
+    nodes = list(ast.walk(ast.parse(source)))
+    if any(map(_is_switch, nodes)) or not any(map(_is_gradient, nodes)):
         return
     forward = model.forward
 
@@ -30,6 +32,10 @@ def with_gradients(model: type[nn.Module], source: str) -> None:
 
 def _plain(x: Tensor) -> Tensor:
     return x.detach() if x.requires_grad else x
+
+
+def _is_switch(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in ("enable_grad", "set_grad_enabled")
 
 
 def _is_gradient(node: ast.AST) -> bool:
