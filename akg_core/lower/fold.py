@@ -48,7 +48,8 @@ def _number(node: Expr, value: int | float | bool) -> Number:
 def _fold_binary(node: Binary, a: int | float | bool, b: int | float | bool) -> Expr:
     integers = isinstance(a, int) and isinstance(b, int)
     if node.op == "/" and b == 0 and not integers and (node.type is None or node.type.weak):
-        return _number(node, math.copysign(math.inf, a) * math.copysign(1.0, b) if a == a != 0 else math.nan)
+        undefined = a == 0 or math.isnan(a)
+        return _number(node, math.nan if undefined else math.copysign(math.inf, a) * math.copysign(1.0, b))
     if node.op in ("//", "%", "/") and b == 0:
         return node
     if node.op == "**" and integers and b >= 0:
