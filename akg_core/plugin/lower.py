@@ -18,7 +18,7 @@ from akg_core.lower.host.call import Call
 from akg_core.lower.host.checks import TORCH_NAMES, python_tuple
 from akg_core.lower.host.module import write_module
 from akg_core.lower.host.turns import TURN, TurnsLauncher
-from akg_core.lower.ir import Axis, Body, Op, Region, Value, dtype_of, element_of
+from akg_core.lower.ir import Axis, Body, Op, Region, Value, dtype_of, element_of, inside
 from akg_core.lower.loops.grid import positions, tiles_of, uneven
 from akg_core.lower.loops.lane_access import LaneAccess, formulas, lane_access, order, spelled
 from akg_core.lower.loops.lanes import on_lines, squares
@@ -68,6 +68,7 @@ __all__ = [
     "fold",
     "formulas",
     "hold",
+    "inside",
     "instances",
     "lane_access",
     "lookups",

@@ -84,6 +84,25 @@ def test_few_rows_and_more(native: Native, isa: str, side_by_side: bool) -> None
 
 
 @pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("side_by_side", [True, False])
+@pytest.mark.parametrize("accumulate", [True, False])
+def test_an_epilogue_takes_each_element_once(native: Native, isa: str, side_by_side: bool, accumulate: bool) -> None:
+    """Whether the contraction is empty, in one part or in many, and columns are packed or read where they are."""
+    library = native(DRIVER, isa)
+    rows, columns = library.row_block(), library.column_block()
+    for k in (0, 1, 256, 257, 600):
+        for m in (1, 2 * rows, 2 * rows + 1, 8 * rows + 3):
+            for n in (1, columns + 3, 33 * columns):
+                a, b, d, c = torch.randn(m, k), torch.randn(k, n), torch.randn(k, n), torch.zeros(m, n)
+                want = 3 * accumulate + a.double() @ (2 * b.double() + d.double())
+                if not side_by_side:
+                    b, d = b.t().contiguous().t(), d.t().contiguous().t()
+                strides = [n, 1] if side_by_side else [1, k]
+                library.followed(*pointers(a, b, d, c), *numbers(m, n, k, *strides, int(accumulate)))
+                assert (c.double() - want).abs().max() <= 1e-5 * (k + 1), (m, n, k)
+
+
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("name", OPERANDS)
 def test_every_layout_and_dtype(native: Native, name: str, isa: str) -> None:
     for layout in itertools.product((0, 1, 2), repeat=2):

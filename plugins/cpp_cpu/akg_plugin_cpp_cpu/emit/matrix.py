@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from akg_core.plugin.lower import Op, dtype_of, element_of, place, reach_of, step
 from akg_core.plugin.sketch import Call, Expr, Name, Polynomial, polynomial
+from akg_plugin_cpp_cpu.emit.epilogue import matrix_axes
 from akg_plugin_cpp_cpu.emit.memory import MemoryPrinter, plus
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
+
+Follow = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +23,6 @@ class Operand:
     column: str
 
 
-def beside(dots: list[Op], op: Op) -> bool:
-    """Whether a product is of the same left operand and over the same tile as those before it, and waits for none."""
-    first = dots[0]
-    alike = (op.kind, op.operand, op.over, op.accumulate, op.blocked) == (
-        "dot",
-        first.operand,
-        first.over,
-        first.accumulate,
-        first.blocked,
-    )
-    return alike and not {dot.result for dot in dots} & {op.result, *(op.reads - {op.result}), *op.writes}
-
-
 class MatrixPrinter:
     """Prints products and sorts. Axes of a contraction beyond the longest are loops around the product."""
 
@@ -39,14 +30,16 @@ class MatrixPrinter:
         self.body, self.memory, self.terms = memory.body, memory, memory.terms
         self.emit = self.terms.emit
 
-    def dots(self, ops: list[Op], scope: Scope) -> None:
-        """Products of one left operand, one after the other."""
+    def dots(self, ops: list[Op], scope: Scope, started: str = "", follow: Follow | None = None) -> bool:
+        """Products of one left operand, one after the other.
+
+        `started`: a condition under which there is something to add to, "" for the ops' own. `follow`: what prints the
+        rest of the call where one is all, which follows each block of sums. Returns whether it did.
+        """
         op = ops[0]
-        own = op.blocked - set(op.over)
-        (rows,) = own & self.body.axes_of(op.operand)
-        (columns,) = own & self.body.axes_of(op.second)
+        rows, columns = matrix_axes(self.body, op)
         *outer, inner = sorted(op.over, key=lambda a: (self.body.axes[a].capacity or 1 << 40, a))
-        accumulate = "true" if op.accumulate else "false"
+        accumulate = started or ("true" if op.accumulate else "false")
         if outer and not op.accumulate:
             accumulate = self.terms.fresh("started")
             self.emit(f"bool {accumulate} = false;", scope)
@@ -66,10 +59,15 @@ class MatrixPrinter:
         for (leading, row, column, *_), made in calls.items():
             targets, others = (f"{{{', '.join(listed)}}}" for listed in zip(*made, strict=True))
             matrices = f"{a.source}, {a.row}, {a.column}, {others}, {row}, {column}"
-            self.emit(f"contract({targets}, {leading}, {matrices}, {lengths}, {accumulate});", at)
+            call = f"contract({targets}, {leading}, {matrices}, {lengths}, {accumulate}"
+            if follow is not None and len(calls) == 1:
+                follow(call)
+            else:
+                self.emit(f"{call});", at)
         if outer and not op.accumulate:
             at.lines.add(f"{accumulate} = true;")
         self.close(at, scope)
+        return follow is not None and len(calls) == 1
 
     def sort(self, op: Op, scope: Scope) -> None:
         assert isinstance(op.expr, Name)

@@ -177,6 +177,8 @@ class MemoryPrinter:
         terms: list[tuple[int, str]] = []
         for product, factor in sorted(p.terms, key=_widest):
             texts = [self.terms.term(atom, head).operand for atom in product]
+            if "0" in texts:
+                continue
             if abs(factor) != 1 or not texts:
                 texts.append(str(abs(factor)))
             terms.append((factor, " * ".join(texts)))

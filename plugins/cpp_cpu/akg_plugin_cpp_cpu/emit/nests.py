@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import zip_longest
 
-from akg_core.plugin.lower import Block, Body, Leaf, Loop, Op, Plan, dtype_of, element_of, reach, squares
-from akg_core.plugin.sketch import Expr, Name, Number
+from akg_core.plugin.lower import Axis, Block, Body, Leaf, Loop, Op, Plan, Value, dtype_of, element_of, reach, squares
+from akg_core.plugin.sketch import INDEX, Expr, Name, Number
+from akg_plugin_cpp_cpu.emit.epilogue import Sums, beside, sums_of
 from akg_plugin_cpp_cpu.emit.expression import register
 from akg_plugin_cpp_cpu.emit.look_ahead import look_ahead
-from akg_plugin_cpp_cpu.emit.matrix import MatrixPrinter, beside
-from akg_plugin_cpp_cpu.emit.memory import MOST_LANES, MemoryPrinter, plus
+from akg_plugin_cpp_cpu.emit.matrix import MatrixPrinter
+from akg_plugin_cpp_cpu.emit.memory import MOST_LANES, Buffer, MemoryPrinter, plus
 from akg_plugin_cpp_cpu.emit.reduction import ReductionPrinter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
@@ -21,6 +23,10 @@ class NestPrinter:
         self.body, self.memory = body, MemoryPrinter(body)
         self.terms, self.emit = self.memory.terms, self.memory.terms.emit
         self.reductions, self.matrices = ReductionPrinter(self.memory), MatrixPrinter(self.memory)
+        self.sums: dict[Op, Sums] = {}  # by the first of their products
+        self.started: dict[Leaf, str] = {}  # conditions under which loops of tiles are past their first turns
+        self.alone: set[Leaf] = set()
+        self.done: set[Loop] = set()  # loops that need not be printed where they stand
 
     def region(self, plan: Plan, scope: Scope) -> None:
         """The whole plan. Buffers are declared first."""
@@ -45,18 +51,70 @@ class NestPrinter:
 
     def block(self, block: Block, scope: Scope) -> None:
         self.declare(block, scope)
+        for sums in sums_of(self.body, block):
+            if self.sums.setdefault(sums.dots[0], sums) is sums and sums.start is not None:
+                self.done.add(sums.start)
+            if sums.alone:
+                self.alone.add(sums.loops[-1])
         dots: list[Op] = []
         for node, following in zip_longest(block.nodes, block.nodes[1:]):
             if isinstance(node, Loop):
-                self.loop(node, scope)
+                if node not in self.done:
+                    self.loop(node, scope)
             elif node.op.kind == "dot":
                 dots.append(node.op)
                 if not (isinstance(following, Leaf) and beside(dots, following.op)):
                     self.terms.line = dots[0].place.line
-                    self.matrices.dots(dots, scope)
+                    self.dots(dots, scope)
                     dots = []
             else:
                 self.step(node, scope)
+
+    def dots(self, ops: list[Op], scope: Scope) -> None:
+        """Products, whose sums an epilogue may take block by block."""
+        sums = self.sums.get(ops[0])
+        if sums is None:
+            self.matrices.dots(ops, scope)
+            return
+        loops = sums.loops[:-1] if sums.alone else sums.loops
+        started = " || ".join(self.started[loop] for loop in loops) or "false" if sums.start is not None else ""
+        epilogue = sums.epilogue
+        if epilogue is None:
+            self.matrices.dots(ops, scope, started)
+            return
+        if self.matrices.dots(ops, scope, started, lambda call: self.epilogue(call, sums, epilogue, scope)):
+            self.done.add(epilogue)
+
+    def epilogue(self, call: str, sums: Sums, epilogue: Loop, scope: Scope) -> None:
+        """The rest of a call, which hands each block of sums on: where it lies, and how far apart its rows are."""
+        buffers, axes, lines = self.memory.buffers, self.body.axes, list[str]()
+        leading, names, parameters = self.terms.fresh("ld"), dict[str, Term](), list[str]()
+        blocks, tiles = dict[Value, Buffer](), dict[str, Axis]()
+        for axis in (axes[name] for name in (sums.rows, sums.columns)):
+            begin, ends = self.terms.index(axis.begin, scope), list[Name]()
+            for side in ("from", "to"):
+                given, name = self.terms.fresh(f"{axis.name}_{side}"), self.terms.fresh(f"{axis.name}_block_{side}")
+                parameters.append(f"i64 {given}")
+                lines.append(f"{name} = {given if begin == '0' else f'{begin} + {given}'}")
+                ends.append(Name(name, type=INDEX))
+                names[name] = Term(name, "i64")
+            tiles[axis.name] = replace(axis, begin=ends[0], end=ends[1])
+        parameters.append(f"i64 {leading}")
+        names[leading] = Term(leading, "i64")
+        for dot in sums.dots:
+            whole = buffers[dot.result]
+            block = self.terms.fresh(f"{whole.name}_block")
+            parameters.append(f"const {whole.dtype}* {block}")
+            rows = Name(leading, type=INDEX)
+            blocks[dot.result] = replace(whole, name=block, strides=(rows, whole.strides[1]))
+        self.emit(f"{call}, [&]({', '.join(parameters)}) {{", scope)
+        inner = scope.inner()
+        inner.names |= names
+        inner.lines.add(f"const i64 {', '.join(lines)};")
+        self.memory.buffers, self.body.axes = buffers | blocks, axes | tiles
+        self.loop(replace(epilogue, axis=tiles[sums.rows]), inner)
+        self.memory.buffers, self.body.axes = buffers, axes
+        scope.lines.add("});")
 
     def step(self, node: Leaf, scope: Scope) -> None:
         op = node.op
@@ -176,6 +234,14 @@ class NestPrinter:
         low = self.body.bounds.interval(op.bounds[0])[0]
         simple = low is not None and low >= 0
         at = first if simple else f"{first}_from"
+        if node in self.alone:  # one call takes all tiles
+            whole = Scope(scope.lines, node.body, scope)
+            whole.names[first] = whole.names[axis.name] = Term(start, "i64", atomic=False)
+            if isinstance(axis.end, Name):
+                whole.names[axis.end.id] = Term(limit, "i64", atomic=False)
+            self.block(node.body, whole)
+            return
+        self.started[node] = f"{at} > {start}"
         self.unrolled(op, scope)
         if op.reverse:
             last = f"{start} + floor_div({limit} - {_operand(start)} - 1, i64({by})) * {by}".removeprefix("0 + ")

@@ -17,15 +17,7 @@ extern "C" void akg_linear(void* const* tensors, const i64* sizes) {            
         Arena& arena = scratch();
         Arena::Frame frame(arena);
         f32* const acc = arena.take<f32>(8192);
-        for (i64 m = m_begin; m < m_end; ++m) {
-            lanes<128 / LANES>(0, 128, [&](auto u, i64 n, auto part) {                            // line 6
-                store(acc + (m - m_begin) * 128 + n, Vec<f32>(0.0f), part);                       // line 7
-            });
-        }
-        for (i64 k_begin = 0; k_begin < 256; k_begin += 128) {                                    // line 8
-            const i64 k_end = std::min<i64>(k_begin + 128, 256);
-            contract({acc}, 128, x + m_begin * 256 + k_begin, 256, 1, {w + 0 * 256 + k_begin}, 1, 256, m_end - m_begin, 128, k_end - k_begin, true);  // line 9
-        }
+        contract({acc}, 128, x + m_begin * 256, 256, 1, {w}, 1, 256, m_end - m_begin, 128, 256, false);  // line 9
         for (i64 m = m_begin; m < m_end; ++m) {                                                   // line 5
             lanes<1>(0, 128, [&](auto u, i64 n, auto part) {                                      // line 6
                 const auto b_at = load(b + n, part);                                              // line 10

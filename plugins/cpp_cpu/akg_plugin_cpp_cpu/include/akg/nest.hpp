@@ -206,22 +206,31 @@ AKG_INLINE void fill(T* p, i64 count, std::type_identity_t<T> x) {
 
 // ---- products of tiles ------------------------------------------------------------------------------------
 
+// Leaves sums where they are.
+struct NoEpilogue {};
+
 // acc[q][i * ld + j] (+)= sum over p of a[i * ai + p * ap] * b[q][p * bp + j * bj] for q < N, packed block by block; each
-// block of `a` once for all.
-template <class C, class A, class B, std::size_t N>
-inline void contract(C* const (&acc)[N], i64 ld, const A* a, i64 ai, i64 ap, const B* const (&b)[N], i64 bp, i64 bj, i64 m, i64 n, i64 k, bool accumulate) {
+// block of `a` once for all. An epilogue(i, end, j, end, ld, sums...) takes the sums block by block, element (i, j) of each
+// product at sums[(i - first i) * ld + j - first j]; acc is then no more than a place to make them.
+template <class C, class A, class B, std::size_t N, class Epilogue = NoEpilogue>
+inline void contract(C* const (&acc)[N], i64 ld, const A* a, i64 ai, i64 ap, const B* const (&b)[N], i64 bp, i64 bj, i64 m, i64 n, i64 k, bool accumulate,
+                     const Epilogue& epilogue = {}) {
     using G = Gemm<C>;
-    constexpr i64 KC = 128, NC = 32 * G::NR, MC = 16 * G::MR;
+    constexpr bool FOLLOWED = !std::is_same_v<Epilogue, NoEpilogue>;
+    constexpr i64 KC = 256, NC = 32 * G::NR, MC = 8 * G::MR;
     Arena& arena = scratch();
     Arena::Frame frame(arena);
     C* packed_a = arena.take<C>(G::size_a(MC, KC));
     C* packed_b[N];
     for (C*& packed : packed_b) packed = arena.take<C>(G::size_b(KC, NC));
-    if (k <= 0 && !accumulate)
+    if (k <= 0) {
         for (C* const to : acc)
-            for (i64 i = 0; i < m; ++i) fill(to + i * ld, n, C(0));
+            for (i64 i = 0; i < m && !accumulate; ++i) fill(to + i * ld, n, C(0));
+        if constexpr (FOLLOWED) G::take(epilogue, 0, m, 0, n, ld, acc, std::make_index_sequence<N>{});
+    }
     for (i64 p = 0; p < k; p += KC) {
         const i64 kc = k - p < KC ? k - p : KC;
+        const bool adds = accumulate || p > 0, last = p + KC >= k;
         for (i64 j = 0; j < n; j += NC) {
             const i64 nc = n - j < NC ? n - j : NC;
             i64 there = 0;  // columns of B that are read where they are
@@ -231,12 +240,21 @@ inline void contract(C* const (&acc)[N], i64 ld, const A* a, i64 ai, i64 ap, con
             for (i64 i = 0; i < m; i += MC) {
                 const i64 mc = m - i < MC ? m - i : MC;
                 G::pack_a(packed_a, a + i * ai + p * ap, ai, ap, mc, kc);
-                const bool adds = accumulate || p > 0;
+                const auto here = [&](i64 row, i64 row_end, i64 column, i64 column_end, i64 of, const auto*... sums) {
+                    if constexpr (FOLLOWED) epilogue(i + row, i + row_end, j + column, j + column_end, of, sums...);
+                };
+                if constexpr (FOLLOWED)
+                    if (last && !adds && there == 0) {
+                        G::multiply_into(here, packed_a, packed_b, mc, nc, kc);
+                        continue;
+                    }
+                C* to[N];
                 for (std::size_t q = 0; q < N; ++q) {
-                    C* to = acc[q] + i * ld + j;
-                    if constexpr (std::is_same_v<B, C>) G::multiply_in_place(to, ld, packed_a, b[q] + p * bp + j * bj, bp, mc, there, kc, adds);
-                    G::multiply(to + there, ld, packed_a, packed_b[q], mc, nc - there, kc, adds);
+                    to[q] = acc[q] + i * ld + j;
+                    if constexpr (std::is_same_v<B, C>) G::multiply_in_place(to[q], ld, packed_a, b[q] + p * bp + j * bj, bp, mc, there, kc, adds);
+                    G::multiply(to[q] + there, ld, packed_a, packed_b[q], mc, nc - there, kc, adds);
                 }
+                if (FOLLOWED && last) G::take(here, 0, mc, 0, nc, ld, to, std::make_index_sequence<N>{});
             }
         }
     }

@@ -1,0 +1,117 @@
+"""What follows the sums of a product block by block, and what does not: text and numbers."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from akg_plugin_cpp_cpu.emit import emit
+from compiled import Batch
+
+from akg_core.plugin import Schedule, Target
+from akg_core.testing.emission.running import Case
+from akg_core.testing.emission.sketches import sketch_of
+
+TEXT = """
+@kernel
+def product(x: In["f32", "M", "K"], w: In["f32", {columns}, "K"], v: In["f32", {columns}, "K"], b: In["f32", {columns}],
+            y: Out["f32", "M", {columns}], z: Out["f32", "M", {columns}]):
+    for m in grid(M, 96):
+        for n in grid({columns}, {tile}):
+            {body}
+@program
+def model(x: In["f32", "M", "K"], w: In["f32", {columns}, "K"], v: In["f32", {columns}, "K"], b: In["f32", {columns}]):
+    y = empty("f32", M, {columns})
+    z = empty("f32", M, {columns})
+    product(x, w, v, b, y, z)
+    return y, z
+"""
+ONE = """acc = zeros([m, n])
+for k in tiles(K, 64):
+    acc = dot(load(x[m, k]), load(w[n, k]), over=k, into=acc)
+"""
+GATED = """acc = zeros([m, n])
+gate = zeros([m, n])
+for k in tiles(K, 64):
+    acc = dot(load(x[m, k]), load(w[n, k]), over=k, into=acc)
+    gate = dot(load(x[m, k]), load(v[n, k]), over=k, into=gate)
+store(y[m, n], acc * sigmoid(gate) + load(b[n]))
+store(z[m, n], gate)
+"""
+BIAS = "store(y[m, n], relu(acc + load(b[n])))\n"
+FOLLOWING = {
+    "one": ONE + BIAS + "store(z[m, n], acc)\n",
+    "two": GATED,
+}
+BETWEEN = {
+    "read again": ONE + BIAS + "store(z[m, n], acc - reduce_max(acc, n))\n",
+    "of rows": ONE + "store(y[m, n], exp(acc - reduce_max(acc, n)))\nstore(z[m, n], acc)\n",
+    "of other operands": """acc = zeros([m, n])
+for k in tiles(K, 64):
+    acc = dot(load(x[m, k]) * 2.0, load(w[n, k]), over=k, into=acc)
+store(y[m, n], acc)
+store(z[m, n], acc)
+""",
+}
+SIZES = [(1, 1), (5, 64), (96, 100), (97, 256), (200, 300), (193, 700)]
+
+
+def text_of(body: str, columns: int = 160, tile: int = 128) -> str:
+    return TEXT.format(body=body.strip().replace("\n", "\n            "), columns=columns, tile=tile)
+
+
+def case(name: str, body: str, m: int, k: int, static: bool, columns: int = 160, tile: int = 128) -> Case:
+    torch.manual_seed(m * k)
+    inputs = [torch.randn(m, k), torch.randn(columns, k), torch.randn(columns, k), torch.randn(columns)]
+    label = f"{name}_{m}_{k}_{'known' if static else 'open'}".replace(" ", "_")
+    return Case(label, text_of(body, columns, tile), inputs, static=static, tolerance=1e-4)
+
+
+CASES = [
+    case(name, body, m, k, static)
+    for name, body in {**FOLLOWING, **BETWEEN}.items()
+    for m, k in SIZES
+    for static in (True, False)
+]
+
+
+@pytest.fixture(scope="module")
+def batch() -> Batch:
+    return Batch(CASES, files=4)
+
+
+@pytest.mark.parametrize("name", [case.name for case in CASES])
+def test_numbers(batch: Batch, name: str) -> None:
+    batch.check(name)
+
+
+def emitted(body: str, columns: int = 160, tile: int = 128, k: str = "300") -> str:
+    text = text_of(body, columns, tile).replace('"K"', k).replace("(K,", f"({k},".replace('"', ""))
+    source = emit(sketch_of(text), Schedule(), Target(backend="cpu"))
+    return source.files["kernel.cpp"]
+
+
+@pytest.mark.parametrize("body", FOLLOWING.values(), ids=FOLLOWING)
+def test_elements_follow_their_block(body: str) -> None:
+    """One call takes the whole contraction, nothing puts zeros where it sums, and it is handed what follows."""
+    text = emitted(body)
+    assert text.count("contract(") == 1 and "300, false, [&](" in text
+    assert "k_begin" not in text and "Vec<f32>(0.0f)" not in text
+    assert "acc_block" in text and "load(acc +" not in text
+
+
+@pytest.mark.parametrize("name", BETWEEN)
+def test_what_needs_more_than_its_element_waits(name: str) -> None:
+    text = emitted(BETWEEN[name])
+    assert "contract(" in text and "acc_block" not in text
+    assert (", k_begin > 0);" in text and "Vec<f32>(0.0f)" not in text) or "300, false);" in text
+
+
+def test_sums_that_stay_near_wait() -> None:
+    """96 x 64 sums are 24 KB."""
+    text = emitted(FOLLOWING["one"], columns=64, tile=64)
+    assert "300, false);" in text and "acc_block" not in text
+
+
+def test_what_may_have_no_part_begins_with_zeros() -> None:
+    text = emitted(FOLLOWING["one"], k='"K"')
+    assert "acc_block" not in text and "Vec<f32>(0.0f)" in text
