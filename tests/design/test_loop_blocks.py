@@ -39,7 +39,7 @@ def turns(text: str) -> list[tuple[int, ...]]:
         ("LSTM(5, 8, num_layers=2)", [(3, 8), (3, 8)]),
         ("GRU(5, 8, num_layers=2)", [(3, 8), (3, 8)]),
         ("RNN(5, 32, bidirectional=True)", [(3, 8), (3, 8)]),
-        ("LSTM(5, 8, num_layers=2, batch_first=True)", [(24,), (3, 8)]),
+        ("LSTM(5, 8, num_layers=2, batch_first=True)", [(3, 8), (3, 8)]),
     ],
 )
 def test_in_blocks(made: str, found: list[tuple[int, ...]]) -> None:

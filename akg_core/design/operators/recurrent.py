@@ -157,6 +157,8 @@ def _recurrent(c: Call, lengths: Value | None) -> tuple[Value, ...]:
     x = c.raw(0)
     if 0 in x.shape or 0 in initial[0].shape:
         raise c.unsupported("on a sequence without elements")
+    if batch_first and x.shape[1] != index(1):  # so that what is made of it for one turn lies in one piece
+        x = permute(compute("stored", permute(x, (1, 0, 2))), (1, 0, 2))
     ends: list[tuple[Value, ...]] = []
     for _ in range(layers):
         outputs: list[Value] = []

@@ -201,7 +201,27 @@ class Fusion:
                 while earliest < len(groups) and not groups[earliest][1]:
                     earliest += 1
                 groups.insert(earliest, ([op], wide))
-        return groups
+        return self.sunk(groups, open, excluded)
+
+    def sunk(self, groups: Sequence[Group], open: frozenset[str], excluded: Mapping[Op, frozenset[str]]) -> list[Group]:
+        """The groups, with what an updated tensor holds loaded in the one that needs it, instead of kept until then."""
+        found = [(list(group), axes) for group, axes in groups]
+        for number, (group, _) in enumerate(found):
+            for op in [p for p in group if p.kind == "map" and any(self.roles[t] != "In" for t in p.loaded)]:
+                readers = {n for n, (each, _) in enumerate(found) if any(op.result in p.reads for p in each)}
+                last = max(readers, default=number)
+                if len(readers) > 1 or last <= number:
+                    continue
+                before = [*group[group.index(op) + 1 :], *(p for each, _ in found[number + 1 : last] for p in each)]
+                home, axes = found[last]
+                limits = [self.fusable(op, p, axes) for p in home]
+                wide = self.fusible(op, open) - excluded.get(op, frozenset())
+                if any(self.fusable(op, p, ()) is not None for p in before) or not axes <= wide:
+                    continue
+                if all(limit is None or axes <= limit for limit in limits):
+                    group.remove(op)
+                    home.insert(0, op)
+        return [(group, axes) for group, axes in found if group]
 
     def arithmetic(self, op: Op) -> bool:
         """Whether an op computes from positions and kept values alone."""

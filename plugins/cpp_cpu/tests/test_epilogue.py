@@ -115,3 +115,19 @@ def test_sums_that_stay_near_wait() -> None:
 def test_what_may_have_no_part_begins_with_zeros() -> None:
     text = emitted(FOLLOWING["one"], k='"K"')
     assert "acc_block" not in text and "Vec<f32>(0.0f)" in text
+
+
+def test_what_is_overwritten_is_read_where_it_is_used() -> None:
+    """Instead of being kept over the product, together with zeros for the sums."""
+    body = "{ONE}store(y[m, n], load(y[m, n]) * 0.5 + acc)\nstore(z[m, n], acc)\n"
+    text = (
+        text_of(body.replace("{ONE}", ONE))
+        .replace("y: Out", "y: InOut")
+        .replace('empty("f32", M', 'full("f32", 2.0, M')
+    )
+    known = text.replace('"K"', "300").replace("(K,", "(300,").replace('"300"', "300")
+    printed = emit(sketch_of(known), Schedule(), Target(backend="cpu")).files["kernel.cpp"]
+    assert printed.count("arena.take") == 1 and "300, false, [&](" in printed
+    shapes = (97, 300), (160, 300), (160, 300), (160,)
+    case = Case("overwritten", text, [torch.randn(*shape) for shape in shapes], tolerance=1e-4)
+    Batch([case], files=1).check("overwritten")
