@@ -5,7 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import zip_longest
 
-from akg_core.plugin.lower import Axis, Block, Body, Leaf, Loop, Op, Plan, Value, dtype_of, element_of, reach, squares
+from akg_core.plugin.lower import (
+    Axis,
+    Block,
+    Body,
+    Leaf,
+    Loop,
+    Op,
+    Plan,
+    Value,
+    dtype_of,
+    element_of,
+    inside,
+    reach,
+    squares,
+)
 from akg_core.plugin.sketch import INDEX, Expr, Name, Number
 from akg_plugin_cpp_cpu.emit.epilogue import Sums, beside, sums_of
 from akg_plugin_cpp_cpu.emit.expression import register
@@ -89,15 +103,16 @@ class NestPrinter:
         """The rest of a call, which hands each block of sums on: where it lies, and how far apart its rows are."""
         buffers, axes, lines = self.memory.buffers, self.body.axes, list[str]()
         leading, names, parameters = self.terms.fresh("ld"), dict[str, Term](), list[str]()
-        blocks, tiles = dict[Value, Buffer](), dict[str, Axis]()
+        blocks, tiles, starts = dict[Value, Buffer](), dict[str, Axis](), dict[str, str]()
         for axis in (axes[name] for name in (sums.rows, sums.columns)):
             begin, ends = self.terms.index(axis.begin, scope), list[Name]()
             for side in ("from", "to"):
                 given, name = self.terms.fresh(f"{axis.name}_{side}"), self.terms.fresh(f"{axis.name}_block_{side}")
                 parameters.append(f"i64 {given}")
-                lines.append(f"{name} = {given if begin == '0' else f'{begin} + {given}'}")
+                lines.append(f"const i64 {name} = {given if begin == '0' else f'{begin} + {given}'};")
                 ends.append(Name(name, type=INDEX))
                 names[name] = Term(name, "i64")
+                starts.setdefault(axis.name, given)
             tiles[axis.name] = replace(axis, begin=ends[0], end=ends[1])
         parameters.append(f"i64 {leading}")
         names[leading] = Term(leading, "i64")
@@ -107,10 +122,21 @@ class NestPrinter:
             parameters.append(f"const {whole.dtype}* {block}")
             rows = Name(leading, type=INDEX)
             blocks[dot.result] = replace(whole, name=block, strides=(rows, whole.strides[1]))
+        touched = {value for op in inside(epilogue.ops) for value in (*op.reads, *op.writes)}
+        for value, whole in buffers.items():
+            steps = dict(zip(whole.axes, whole.strides, strict=True))
+            moved = [
+                f"{start} * {self.terms.index(steps[axis], scope)}" for axis, start in starts.items() if axis in steps
+            ]
+            if moved and value in touched - blocks.keys():  # which goes on at its beginning
+                block = self.terms.fresh(f"{whole.name}_block")
+                lines.append(f"{whole.dtype}* const {block} = {whole.name} + {' + '.join(moved)};")
+                blocks[value] = replace(whole, name=block)
         self.emit(f"{call}, [&]({', '.join(parameters)}) {{", scope)
         inner = scope.inner()
         inner.names |= names
-        inner.lines.add(f"const i64 {', '.join(lines)};")
+        for line in lines:
+            inner.lines.add(line)
         self.memory.buffers, self.body.axes = buffers | blocks, axes | tiles
         self.loop(replace(epilogue, axis=tiles[sums.rows]), inner)
         self.memory.buffers, self.body.axes = buffers, axes
