@@ -207,7 +207,7 @@ class Fusion:
         """The groups, with what an updated tensor holds loaded in the one that needs it, instead of kept until then."""
         found = [(list(group), axes) for group, axes in groups]
         for number, (group, _) in enumerate(found):
-            for op in [p for p in group if p.kind == "map" and any(self.roles[t] != "In" for t in p.loaded)]:
+            for op in [p for p in group if p.kind == "map" and p.loaded]:
                 readers = {n for n, (each, _) in enumerate(found) if any(op.result in p.reads for p in each)}
                 last = max(readers, default=number)
                 if len(readers) > 1 or last <= number:
