@@ -114,13 +114,13 @@ struct Gemm {
         for (i64 j = 0; j < n; j += NR)
             for_panels(m, [&](i64 i, auto rows) {
                 for (std::size_t q = 0; q < N; ++q) block<decltype(rows)::value, NR>(sums[q], NR, packed_a + i * k, packed_b[q] + j * k, NR, n - j, k, false);
-                take(epilogue, i, i + rows, j, n - j < NR ? n : j + NR, NR, sums, std::make_index_sequence<N>{});
+                hand_on(epilogue, i, i + rows, j, n - j < NR ? n : j + NR, NR, sums, std::make_index_sequence<N>{});
             });
     }
 
     // Hands a block of sums to an epilogue: one copy of it in the program, whatever the number of rows.
     template <class Epilogue, class Sums, std::size_t... Q>
-    static __attribute__((noinline)) void take(const Epilogue& epilogue, i64 row, i64 row_end, i64 column, i64 column_end, i64 ld, const Sums& sums, std::index_sequence<Q...>) {
+    static __attribute__((noinline)) void hand_on(const Epilogue& epilogue, i64 row, i64 row_end, i64 column, i64 column_end, i64 ld, const Sums& sums, std::index_sequence<Q...>) {
         epilogue(row, row_end, column, column_end, ld, sums[Q]...);
     }
 

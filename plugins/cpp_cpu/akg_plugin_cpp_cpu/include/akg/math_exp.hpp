@@ -116,10 +116,10 @@ AKG_INLINE Vec<T> exp_tail(Vec<T> r) {
     if constexpr (SINGLE<T>) {  // minimax (Cephes expf), by Estrin's scheme
         const Vec<T> s = r * r;
         return fma(fma(polynomial(r, 1.9875691500e-4, 1.3981999507e-3), s, polynomial(r, 8.3334519073e-3, 4.1665795894e-2)), s, polynomial(r, 1.6666665459e-1, 5.0000001201e-1));
-    }
-    else  // Taylor; the next term is below 2^-57
+    } else {  // Taylor; the next term is below 2^-57
         return polynomial(r, 1.0 / 6227020800.0, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
                           1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5);
+    }
 }
 
 // log(1 + f) - f + f^2 / 2, for 1 + f in [sqrt(1/2), sqrt(2)).

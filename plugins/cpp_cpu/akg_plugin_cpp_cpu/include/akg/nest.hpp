@@ -226,7 +226,7 @@ inline void contract(C* const (&acc)[N], i64 ld, const A* a, i64 ai, i64 ap, con
     if (k <= 0) {
         for (C* const to : acc)
             for (i64 i = 0; i < m && !accumulate; ++i) fill(to + i * ld, n, C(0));
-        if constexpr (FOLLOWED) G::take(epilogue, 0, m, 0, n, ld, acc, std::make_index_sequence<N>{});
+        if constexpr (FOLLOWED) G::hand_on(epilogue, 0, m, 0, n, ld, acc, std::make_index_sequence<N>{});
     }
     for (i64 p = 0; p < k; p += KC) {
         const i64 kc = k - p < KC ? k - p : KC;
@@ -254,7 +254,7 @@ inline void contract(C* const (&acc)[N], i64 ld, const A* a, i64 ai, i64 ap, con
                     if constexpr (std::is_same_v<B, C>) G::multiply_in_place(to[q], ld, packed_a, b[q] + p * bp + j * bj, bp, mc, there, kc, adds);
                     G::multiply(to[q] + there, ld, packed_a, packed_b[q], mc, nc - there, kc, adds);
                 }
-                if (FOLLOWED && last) G::take(here, 0, mc, 0, nc, ld, to, std::make_index_sequence<N>{});
+                if (FOLLOWED && last) G::hand_on(here, 0, mc, 0, nc, ld, to, std::make_index_sequence<N>{});
             }
         }
     }
