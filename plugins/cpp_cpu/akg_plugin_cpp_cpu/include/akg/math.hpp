@@ -44,7 +44,7 @@ AKG_INLINE Vec<f64> gelu_real(Vec<f64> x) {
 
 template <class T>
 AKG_INLINE Vec<T> sigmoid_real(Vec<T> x) {
-    const Vec<T> e = exp_real(-abs(x)), one(T(1));
+    const Vec<T> e = exp_to_limit(-abs(x)), one(T(1));
     return select(x < Vec<T>(T(0)), e, one) / (one + e);
 }
 template <class T>
@@ -53,7 +53,7 @@ AKG_INLINE Vec<T> gelu_tanh_real(Vec<T> x) {  // (1 + tanh(y)) / 2 is sigmoid(2 
     return select(x == Vec<T>(LOWEST<T>), Vec<T>(T(0)), x * sigmoid_real(y));
 }
 template <class T>
-AKG_INLINE Vec<T> softplus_real(Vec<T> x) { return log1p_real(exp_real(-abs(x))) + greater(Vec<T>(T(0)), x); }
+AKG_INLINE Vec<T> softplus_real(Vec<T> x) { return log1p_real(exp_to_limit(-abs(x))) + greater(Vec<T>(T(0)), x); }
 
 // Giles' single-precision approximation of erf^-1 (2010), then two steps of Newton.
 inline f64 erfinv_one(f64 x) {

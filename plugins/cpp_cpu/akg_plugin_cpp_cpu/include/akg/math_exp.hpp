@@ -146,14 +146,16 @@ AKG_INLINE Vec<T> log_edges(Vec<T> x, Vec<T> r) {
     return select(inside, r, select(x == zero, -inf, select(x < zero, Vec<T>(T(__builtin_nan(""))), x)));
 }
 
+// For x that is not above 711 (f32: 90), or is NaN.
 template <class T>
-AKG_INLINE Vec<T> exp_real(Vec<T> x) {
-    const Vec<T> low(SINGLE<T> ? T(-105) : T(-746)), high(SINGLE<T> ? T(90) : T(711));
-    x = greater(low, lesser(high, x));
+AKG_INLINE Vec<T> exp_to_limit(Vec<T> x) {
+    x = greater(Vec<T>(SINGLE<T> ? T(-105) : T(-746)), x);
     const Vec<T> n = round(x * Vec<T>(T(1.4426950408889634074)));
     const Vec<T> r = fma(n, Vec<T>(-LN2_LOW<T>), fma(n, Vec<T>(-LN2_HIGH<T>), x));
     return scale(fma(r * r, exp_tail(r), r) + Vec<T>(T(1)), n);
 }
+template <class T>
+AKG_INLINE Vec<T> exp_real(Vec<T> x) { return exp_to_limit(lesser(Vec<T>(SINGLE<T> ? T(90) : T(711)), x)); }
 template <class T>
 AKG_INLINE Vec<T> exp2_real(Vec<T> x) {
     const Vec<T> low(SINGLE<T> ? T(-151) : T(-1076)), high(SINGLE<T> ? T(129) : T(1025));

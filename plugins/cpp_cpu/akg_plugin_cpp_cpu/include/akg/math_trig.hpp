@@ -144,7 +144,11 @@ AKG_INLINE Vec<f64> atanh_real(Vec<f64> x) {
 template <class T>
 AKG_INLINE Vec<T> tanh_real(Vec<T> x) {
     // u / (u + 2) keeps small results exact, 1 - 2 / (u + 2) those near 1: 1 + tanh(x) may cancel what is left.
-    const Vec<T> a = abs(x), two(T(2)), u = expm1_real(two * a);
+    const Vec<T> a = abs(x), two(T(2)), c = lesser(Vec<T>(SINGLE<T> ? T(20) : T(45)), a + a);
+    const Vec<T> n = round(c * Vec<T>(T(1.4426950408889634074)));
+    const Vec<T> high = fma(n, Vec<T>(SINGLE<T> ? T(-0.69314718055994530942) : -LN2_HIGH<T>), c);  // of f32 one piece will do: n is small
+    const Vec<T> r = SINGLE<T> ? high : fma(n, Vec<T>(-LN2_LOW<T>), high), power = scale(Vec<T>(T(1)), n);
+    const Vec<T> u = fma(power, fma(r * r, exp_tail(r), r), power - Vec<T>(T(1)));  // e^(2 a) - 1
     const auto large = a > Vec<T>(T(0.55));
     const Vec<T> quotient = select(large, two, u) / (u + two);
     return copysign(select(large, Vec<T>(T(1)) - quotient, quotient), x);
