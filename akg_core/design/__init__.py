@@ -67,7 +67,9 @@ def variant(task: Task, traits: Traits, policy: Policy) -> Sketch:
     rounding = (form, traits.convolution_channels)
     sorting = (traits.longest_sorted, traits.partial_sorts)
     attending = policy.longest_attended(traits)
+    held = 2 * traits.units * traits.on_chip_bytes if traits.block_bytes else 0  # as rows are to take half of it
     choices = Choices(*attending, *sorting, traits.radix, *rounding, joined, policy.halves, task.repeatable)
+    choices = replace(choices, units=traits.units, held_bytes=held)
     traced = trace(task, choices)
     if policy.attend is None and weights_needed(o[0] for o in traced.outputs if o is not None):
         traced = trace(task, replace(choices, longest_attended=0, longest_attended_half=0))

@@ -32,11 +32,17 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Looped:
-    """The tensors of a loop: those of its `given` and `fixed` values, and one for each state."""
+    """The tensors of a loop: those of its `given` values, each with its first row, and of its `fixed` ones, and one for
+    each state."""
 
-    given: tuple[Buffer, ...]
+    given: tuple[tuple[Buffer, Index], ...]
     fixed: tuple[Buffer, ...]
     states: tuple[Buffer, ...]
+
+    @property
+    def read(self) -> tuple[Buffer, ...]:
+        """The tensors of what turns read beside states."""
+        return (*(buffer for buffer, _ in self.given), *self.fixed)
 
 
 @dataclass(eq=False, slots=True)

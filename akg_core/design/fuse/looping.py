@@ -16,7 +16,8 @@ def add_loop(partition: Partition, loop: Loop) -> Cluster:
     """Give a loop its cluster and its tensors; all that its turns read is written before."""
     cluster = Cluster("loop", (), frozenset(), heads=[loop])
     partition.clusters.add(cluster)
-    given, fixed = (tuple(_whole(partition, v, cluster) for v in values) for values in (loop.given, loop.fixed))
+    given = tuple(_rows(partition, v, cluster) for v in loop.given)
+    fixed = tuple(_whole(partition, v, cluster) for v in loop.fixed)
     earlier = [partition.clusters.rank(other) for other in partition.clusters if other.kind == "loop"]
     since = max(earlier[:-1], default=-1) + 1  # no tensor is taken before the loop that ends before this one begins
     states = []
@@ -33,6 +34,24 @@ def add_loop(partition: Partition, loop: Loop) -> Cluster:
 
 def _row(number: Index) -> Callable[[Positions], Positions]:
     return lambda at: (number, *at)
+
+
+def _rows(partition: Partition, value: Value, reader: Cluster) -> tuple[Buffer, Index]:
+    """A tensor that has the rows of `value` from one of its own on, and which that is."""
+    order, inner, first = list(range(len(value.shape))), value, index(0)
+    while isinstance(inner, View) and inner.move is not None:
+        match inner.move:
+            case "permute", moved:
+                order = [moved[d].constant or 0 for d in order]
+            case "narrow", (dim, start, _) if dim == order[0]:
+                first = first + start
+            case _:
+                break
+        inner = inner.arg
+    held = partition.buffers.get(inner)
+    if held is not None and held.order == tuple(order):
+        return held, first
+    return _whole(partition, value, reader), index(0)
 
 
 def _whole(partition: Partition, value: Value, reader: Cluster) -> Buffer:

@@ -93,6 +93,8 @@ class Choices:
     `rounding`: the format that factors of f32 convolutions are rounded to, "" for none, and in three dims only where
     the channels of a group come in multiples of `rounded_channels`; `halved`: whether f16 may stand for it. `joined`:
     whether products cost less than stores. `repeatable`: whether floats are to be added in the same order in each call.
+    `held_bytes`: of weights that all `units` together hold near them from turn to turn of a loop, 0 where all that its
+    turns read is multiplied before it.
     """
 
     longest_attended: int = 0
@@ -105,6 +107,8 @@ class Choices:
     joined: bool = False
     halved: bool = False
     repeatable: bool = False
+    units: int = 1
+    held_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

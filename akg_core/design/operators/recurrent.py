@@ -1,4 +1,5 @@
-"""Rules of recurrent layers: the products with the input of all steps at once, then a loop over the steps.
+"""Rules of recurrent layers: the products with the input of all steps at once, then a loop over the steps; or a loop
+whose turns multiply their input beside the states, where the weights of both stay in the nearest caches.
 
 Weights are those of PyTorch, for each layer and direction `w_ih` [G*H, I], `w_hh` [G*H, P], the biases `b_ih` and
 `b_hh` [G*H] and the projection `w_hr` [P, H], as far as there are any; P is H without a projection. The gates of an
@@ -31,14 +32,18 @@ from akg_core.design.operators.products import matrix_product
 from akg_core.design.operators.reductions import reduced
 from akg_core.design.operators.turns import ended, looped, row
 from akg_core.design.operators.views import joined, stacked
+from akg_core.dtypes import DTYPES
 
 _FEW = 1 << 23  # numbers that sums of a turn multiply while another kernel would be launched
+_ROWS = range(4, 25)  # in a turn: enough for what it takes to read the weights, too few for packing them
+_COLUMNS = 64  # of each gate, that a core has at the least
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """The weights of one layer in one direction as its turns read them, [P, G*H], [G*H] and [H, P].
 
+    Where the input is multiplied beside the hidden state, that is one value [B, I + P], and `hidden` [I + P, G*H].
     `together`: a turn is one kernel, which sums for all gates what they need at some places. Tiles of a product would
     be of one gate each, so that a second kernel brings them together.
     """
@@ -122,7 +127,7 @@ def _gru_turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str)
 def _plain_turn(function: str) -> Callable[[Value, Sequence[Value], Weights, str], tuple[Value, ...]]:
     def turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str) -> tuple[Value, ...]:
         (hidden,) = states
-        (gate,) = _gates(hidden, weights, hidden.shape[1], dtype, now)
+        (gate,) = _gates(hidden, weights, now.shape[1], dtype, now)
         return (compute(function, gate),)
 
     return turn
@@ -189,31 +194,50 @@ def _run(
     dtype, total = c.dtype, c.wide
     of_input, of_hidden, *others = params
     biases, projections = (others[:2], others[2:]) if biased else ([], others)
-    now = cast(_product(x, permute(of_input, (1, 0)), dtype), total)
-    for bias in biases[: 1 if kind.apart else 2]:
-        now = now + cast(bias, total)
+    start = dict(zip(("hidden", "cell"), initial, strict=False))
+    beside = bool(biases) and not kind.apart and _is_beside(c, initial, of_input, of_hidden)
+    # Every turn reads all weights, and reads them fastest along the rows that it computes.
+    by_rows = [permute(w, (1, 0)) for w in (of_input, of_hidden, *projections)]
+    if beside:
+        now, bias = x, cast(biases[0], total) + cast(biases[1], total)
+        read = [joined(by_rows[:2], 0), bias, *by_rows[2:]]
+    else:
+        now = cast(_product(x, by_rows[0], dtype), total)
+        for bias in biases[: 1 if kind.apart else 2]:
+            now = now + cast(bias, total)
+        read = [by_rows[1], *(biases[1:] if kind.apart else ()), *by_rows[2:]]
     if batch_first:
         now = permute(now, (1, 0, 2))
-    # Every turn reads all weights, and reads them fastest along the rows that it computes.
-    read = [permute(of_hidden, (1, 0)), *(biases[1:] if kind.apart else ()), *(permute(p, (1, 0)) for p in projections)]
     fixed = {f"weight_{n}": v for n, v in enumerate(read)}
     together = c.choices.joined and initial[0].shape[0].example * of_hidden.size.example <= _FEW
     given = {"input_part": now}
     if lengths is not None:
         given["goes_on"] = _goes_on(now.shape[0], lengths)
-    start = dict(zip(("hidden", "cell"), initial, strict=False))
 
     def turn(t: SimpleNamespace) -> dict[str, Value]:
         first, *others = (getattr(t, name) for name in fixed)
         bias, projection = others[0] if kind.apart and biased else None, others[-1] if projections else None
-        before = [getattr(t, name) for name in start]
-        after = kind.turn(t.input_part, before, Weights(first, bias, projection, together), dtype)
+        part, before = t.input_part, [getattr(t, name) for name in start]
+        factors = before
+        if beside:
+            factors = [joined([part, before[0]], 1), *before[1:]]
+            part = expand(others[0], (part.shape[0], *others[0].shape))
+        after = kind.turn(part, factors, Weights(first, bias, projection, together), dtype)
         if lengths is not None:
             on = (view(t.goes_on, new.shape, lambda at: at[:1]) for new in after)
             after = tuple(map(where, on, after, before))
         return dict(zip(start, after, strict=True))
 
     return [*looped(now.shape[0], turn, start, given, fixed, reverse).values()]
+
+
+def _is_beside(c: Call, initial: Sequence[Value], of_input: Value, of_hidden: Value) -> bool:
+    """Whether turns multiply their input beside the states: of a few rows, by weights that all cores together hold near
+    them, of which each has enough columns. So nothing of the products goes to memory, nor are weights packed for them.
+    """
+    held = (of_input.size.example + of_hidden.size.example) * DTYPES[c.dtype].size <= c.choices.held_bytes
+    wide_enough = initial[-1].shape[1].example >= _COLUMNS * c.choices.units
+    return held and wide_enough and initial[0].shape[0].example in _ROWS and c.dtype == c.wide
 
 
 def _goes_on(steps: Index, lengths: Value) -> Value:

@@ -99,7 +99,7 @@ class Assembly:
         self.partition.cut()
         nests = [(c, without_places(nest_of(self.partition, c))) for c in self.partition.clusters]
         self._read = {t.buffer for _, n in nests for t in n.terms() if isinstance(t, Load)}
-        of_loops = {b for looped in self.partition.loops.values() for b in (*looped.given, *looped.fixed)}
+        of_loops = {b for looped in self.partition.loops.values() for b in looped.read}
         self._read |= of_loops
         nests = fused_horizontally(nests, of_loops | self._leaving, self.traits)
         for cluster, nest in nests:

@@ -89,7 +89,7 @@ def repeated(loop: Loop, looped: Looped, inner: Mapping[str, Sequence[Buffer]], 
     """
     start, way = (loop.steps - 1, -1) if loop.reverse else (index(0), 1)
     behind, ahead = (loop.steps, start) if loop.reverse else (start, index(1))
-    rows = {b: Row(of, start, way) for b, of in zip(inner["now"], looped.given, strict=True)}
+    rows = {b: Row(of, first + start, way) for b, (of, first) in zip(inner["now"], looped.given, strict=True)}
     rows |= {b: Row(of, behind, way) for b, of in zip(inner["before"], looped.states, strict=True)}
     rows |= {b: Row(of, ahead, way) for b, of in zip(inner["after"], looped.states, strict=True)}
     same = dict(zip(inner["held"], looped.fixed, strict=True))
