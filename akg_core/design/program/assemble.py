@@ -38,6 +38,7 @@ from akg_core.design.policy import Policy
 from akg_core.design.program.blocked import in_blocks
 from akg_core.design.program.in_place import in_place
 from akg_core.design.program.inside import inside
+from akg_core.design.program.joined_factors import without_joins
 from akg_core.design.program.launches import ProgramWriter, Returned, kept_between_calls
 from akg_core.design.program.memory_order import agree, memory_order
 from akg_core.design.program.repeated import Repeated, Step, changed, kernels, repeated
@@ -355,7 +356,8 @@ class Assembly:
         outer = {b for each in returned for b in (each.buffer, *each.sizes) if isinstance(b, Buffer)}
         sources = {self.partition.buffers[s]: where for where, s in self.trace.sources.items()}
         by_origin = {where: b for b, where in sources.items()}
-        self.emitted = in_place(in_blocks(self.emitted, {*outer, *sources}, self.traits), {*outer, *sources})
+        steps = without_joins(self.emitted) if self.traits.block_bytes else self.emitted
+        self.emitted = in_place(in_blocks(steps, {*outer, *sources}, self.traits), {*outer, *sources})
         sized = changed(self.emitted, lambda es: [with_sizes(e, self.task.symbols, by_origin.values()) for e in es])
         self.emitted = changed(sized, shared)
         used = {p.buffer for e in self.emitted for p in e.parameters} | outer
