@@ -1,4 +1,4 @@
-"""Names in a kernel: those that it has, and new ones."""
+"""Names in a kernel: those that it has, new ones, and where those of tensors stand."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ def fresh(hint: str, taken: set[str], first: int = 1) -> str:
     found = next(name for name in chain([hint], (f"{hint}_{n}" for n in count(first))) if name not in taken)
     taken.add(found)
     return found
+
+
+def elements_of(node: object, tensor: str) -> list[ast.Element]:
+    """The elements of a tensor at and below a node, in the order of the text."""
+    return [n for n in ast.walk(node) if isinstance(n, ast.Element) and n.tensor == tensor]
 
 
 def names_of(kernel: ast.Kernel) -> set[str]:

@@ -18,6 +18,7 @@ from akg_core.design.program.repeated import Block, Part, Repeated, Row, Step
 from akg_core.dtypes import DTYPES
 from akg_core.records import Traits
 from akg_core.sketch import ast
+from akg_core.sketch.names import elements_of
 
 _LEAST = 4  # turns of a block
 
@@ -79,7 +80,7 @@ def _of_rows(maker: Emitted, made: Buffer, turns: int, traits: Traits) -> tuple[
     that lie in one piece."""
     kernel = maker.kernel
     out = next(p for p in maker.parameters if p.written)
-    axes = {e.indices[:1] for e in _elements(kernel, out.name)}
+    axes = {e.indices[:1] for e in elements_of(kernel.body, out.name)}
     grids = [n for n in ast.walk(kernel.body) if isinstance(n, ast.Grid)]
     along = [g for g in grids if axes == {(ast.Name(g.axis),)} and g.extent == to_expr(out.dims[0])]
     each = out.dims[0].exact(made.shape[0])
@@ -89,12 +90,12 @@ def _of_rows(maker: Emitted, made: Buffer, turns: int, traits: Traits) -> tuple[
     length, axis = turns * each.constant, ast.Name(grid.axis)
     starts: dict[str, int] = {}
     for parameter in maker.parameters:
-        found = {_start(e, axis) for e in _elements(kernel, parameter.name)}
+        found = {_start(e, axis) for e in elements_of(kernel.body, parameter.name)}
         if found != {None} and (len(found) > 1 or None in found or -1 in found):
             return None
         for start in found - {None}:
             starts[parameter.name] = start or 0
-    if sum(n == axis for n in ast.walk(kernel.body)) != sum(len(_elements(kernel, name)) for name in starts):
+    if sum(n == axis for n in ast.walk(kernel.body)) != sum(len(elements_of(kernel.body, name)) for name in starts):
         return None  # which is more than where elements are
 
     def change(node: object) -> object:
@@ -120,10 +121,6 @@ def _of_rows(maker: Emitted, made: Buffer, turns: int, traits: Traits) -> tuple[
     if _programs(replace(kernel, tunes=tunes, body=body)) < traits.units:
         tunes = kernel.tunes
     return Emitted(replace(kernel, tensors=tensors, body=body, tunes=tunes), parameters), parts
-
-
-def _elements(kernel: ast.Kernel, tensor: str) -> list[ast.Element]:
-    return [n for n in ast.walk(kernel.body) if isinstance(n, ast.Element) and n.tensor == tensor]
 
 
 def _start(element: ast.Element, axis: ast.Name) -> int | None:

@@ -15,6 +15,7 @@ from akg_core.design.kernels.writer import Parameter
 from akg_core.design.nest.terms import Buffer
 from akg_core.design.program.repeated import Repeated, Step
 from akg_core.sketch import ast
+from akg_core.sketch.names import elements_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +71,15 @@ def _reads_own(kernel: ast.Kernel, before: str, after: str) -> bool:
         programs.add(body[0].axis)
         body = body[0].body
     axes = programs | {s.axis for s in body if isinstance(s, ast.Whole)}
-    stores = [n for n, s in enumerate(body) if isinstance(s, ast.Effect) and _elements(s, after)]
-    elements = [*_elements(body, before), *_elements(body, after)]
-    if len(stores) != 1 or len(_elements(body, after)) != 1 or len({e.indices for e in elements}) != 1:
+    stores = [n for n, s in enumerate(body) if isinstance(s, ast.Effect) and elements_of(s, after)]
+    elements = [*elements_of(body, before), *elements_of(body, after)]
+    if len(stores) != 1 or len(elements_of(body, after)) != 1 or len({e.indices for e in elements}) != 1:
         return False
     named = {n.id for n in ast.walk(elements[0].indices) if isinstance(n, ast.Name)}
     (store,) = stores
     effect = body[store]
     assert isinstance(effect, ast.Effect)
-    return programs <= named <= axes and effect.call.op == "store" and not _elements(body[store + 1 :], before)
-
-
-def _elements(node: object, tensor: str) -> list[ast.Element]:
-    return [n for n in ast.walk(node) if isinstance(n, ast.Element) and n.tensor == tensor]
+    return programs <= named <= axes and effect.call.op == "store" and not elements_of(body[store + 1 :], before)
 
 
 def _begun(step: Step, whole: Buffer, one: Buffer, first: Index) -> Step | None:
@@ -105,7 +102,7 @@ def _begun(step: Step, whole: Buffer, one: Buffer, first: Index) -> Step | None:
 
 def _moved(kernel: ast.Kernel, tensor: str, start: ast.Expr, length: Index) -> ast.Kernel | None:
     """The kernel with a tensor of `length` where it begins to write at `start`; None where it does not."""
-    starts = {_start(e) for e in _elements(kernel.body, tensor)}
+    starts = {_start(e) for e in elements_of(kernel.body, tensor)}
     if starts != {start}:
         return None
 

@@ -18,8 +18,8 @@ from akg_core.design.nest.terms import Buffer
 from akg_core.design.program.repeated import Repeated, Row, Step
 from akg_core.sketch import ast
 from akg_core.sketch.check import check
+from akg_core.sketch.names import elements_of, names_of
 from akg_core.sketch.names import fresh as new_name
-from akg_core.sketch.names import names_of
 from akg_core.sketch.ops import OPERATIONS
 
 Body = tuple[ast.Statement, ...]
@@ -143,7 +143,7 @@ def _names(at: Iterable[ast.Expr]) -> set[str]:
 
 def _elements(work: Body, tensor: str) -> list[At]:
     """The elements of a tensor that statements read or write."""
-    return [n.indices for n in ast.walk(work) if isinstance(n, ast.Element) and n.tensor == tensor]
+    return [element.indices for element in elements_of(work, tensor)]
 
 
 def _load(tensor: str, at: At) -> ast.Expr:

@@ -14,7 +14,7 @@ from akg_core.design.kernels.writer import Parameter
 from akg_core.design.nest.terms import Buffer
 from akg_core.design.program.repeated import Repeated, Step
 from akg_core.sketch import ast
-from akg_core.sketch.names import fresh, names_of
+from akg_core.sketch.names import elements_of, fresh, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +134,15 @@ def _sum(kernel: ast.Kernel, joined: Parameter) -> ast.Tiles | None:
     inner = kernel.body
     while len(inner) == 1 and isinstance(inner[0], ast.Grid):
         inner = inner[0].body
-    loops = [s for s in inner if isinstance(s, ast.Tiles) and _elements(s, joined.name)]
-    if len(loops) != 1 or len(_elements(loops[0], joined.name)) != len(_elements(kernel.body, joined.name)):
+    loops = [s for s in inner if isinstance(s, ast.Tiles) and elements_of(s, joined.name)]
+    if len(loops) != 1 or len(elements_of(loops[0], joined.name)) != len(elements_of(kernel.body, joined.name)):
         return None
     (loop,) = loops
     along = ast.Name(loop.axis)
     whole = loop.start is None and loop.stop is None and not loop.reverse
     if not whole or _number(loop.extent) != joined.dims[-1].constant or not all(_adds(s, along) for s in loop.body):
         return None
-    if not all(len(e.indices) == 2 and e.indices[1] == along for e in _elements(loop, joined.name)):
+    if not all(len(e.indices) == 2 and e.indices[1] == along for e in elements_of(loop, joined.name)):
         return None
     elements = [n for n in ast.walk(loop.body) if isinstance(n, ast.Element)]
     placed = sum(index == along for e in elements for index in e.indices)
@@ -183,7 +183,3 @@ def _spliced(body: tuple[ast.Statement, ...], loop: ast.Tiles, loops: Sequence[a
         else:
             found += loops if statement is loop else [statement]
     return tuple(found)
-
-
-def _elements(node: object, tensor: str) -> list[ast.Element]:
-    return [n for n in ast.walk(node) if isinstance(n, ast.Element) and n.tensor == tensor]
