@@ -32,6 +32,8 @@ class Case(Record):
     `another`: on a second module, constructed after that of other cases, and frozen, while gradients are on; in the
     first call of a worker: construct one, too. `threads`: with how many it is called, where not with as many as usual,
     and then `elsewhere`: in a new thread.
+    `upcoming`: another call runs and reports it; this one makes ready for it where a language compiles for the inputs
+    that it first meets, which it may do before the first case that is run, and never again.
     `seeds`: where forward draws random numbers, what torch's generator of the host is set to before a call, for the
     inputs or for each of the series; what it is left at stands under "changed" as `akg_core.seeds.GENERATOR`.
     """
@@ -57,6 +59,7 @@ class Case(Record):
     threads: int = 0
     elsewhere: bool = False
     another: bool = False
+    upcoming: bool = False
     seeds: tuple[int, ...] = ()
 
     def outputs_of(self, call: int) -> Path:

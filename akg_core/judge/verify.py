@@ -132,20 +132,25 @@ def _run(kernel: CandidateSession, cases: Callable[[], list[Case]]) -> tuple[_Ju
     """Run a kernel on the cases, which are asked for once it is loaded, and compare what it wrote meanwhile.
 
     All are run, then compared; on tensors that are large for a device a few at a time, so that no more answers than
-    these are held.
+    these are held. The process hears of the others meanwhile, for it can compile nothing any more once it has run some.
     """
     prepared, judging, done = kernel.prepared, None, 0
 
-    def due() -> list[Case]:
-        at_once = answers_at_once(kernel.prepared.ready().output_bytes)
+    def group() -> list[Case]:
+        at_once = answers_at_once(prepared.ready().output_bytes)
         return cases()[done : done + at_once] if _is_large(kernel) else cases()
+
+    def due() -> list[Case]:
+        now = group()
+        later = (case.model_copy(update={"upcoming": True}) for case in cases()[done + len(now) :])
+        return [*now, *later]
 
     while True:
         with kernel.run(due) as result:
             judging = judging or _Judging(kernel, cases())
-            group = due()
-            judging.take(group, result)
-        done += len(group)
+            ran = group()
+            judging.take(ran, result)
+        done += len(ran)
         if judging.ended or done == len(cases()):
             return judging, result
         prepared.rest()

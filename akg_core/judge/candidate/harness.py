@@ -64,12 +64,13 @@ def run_cases(
 ) -> RunReport:
     """Run each case (at least one) on `device` under the guard, on fresh memory, and write what came out.
 
-    A case without inputs is not run: the kernel is made ready for the others, which another call brings.
+    One that is upcoming is neither run nor reported. A case without inputs is not run: the kernel is made ready for the
+    others, which another call brings.
 
-    `jit`: the language compiles when a kernel is first called, so that inputs of each shape are there once before any
-    call counts. From then on, and without `jit` before the module is loaded, machine code can start no process either;
-    threads it may. `code`: the shared libraries that the module opens, for languages whose kernels are such; they are
-    read, and confined before any of them runs.
+    `jit`: the language compiles when a kernel is first called, so that inputs of each shape, those of upcoming cases
+    too, are there once before any call counts. From then on, and without `jit` before the module is loaded, machine
+    code can start no process either; threads it may. `code`: the shared libraries that the module opens, for languages
+    whose kernels are such; they are read, and confined before any of them runs.
     """
     given = [case for case in cases if case.inputs]
     _take_back()
@@ -91,7 +92,7 @@ def run_cases(
         return RunReport(error=said(error), rule=next(iter(guard.noted()), ""))
     reports: list[CaseReport] = []
     copied: list[bool] = []
-    for case in given:
+    for case in (case for case in given if not case.upcoming):
         reports.append(run(subject, case, copied))
         if not reports[-1].finished and (why := lost(device)):
             return RunReport(cases=tuple(reports), lost=why)
