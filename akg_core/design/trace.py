@@ -23,6 +23,7 @@ from akg_core.design.operators import (
     losses,
     normalisations,
     orthogonal,
+    pivoted_factors,
     pointwise,
     pooling,
     products,
@@ -43,7 +44,7 @@ from akg_core.task.graph import RANDOM, counts, dense, is_reference, random_node
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
 FAMILIES = (
     pointwise, views, gathers, scatters, sorting, reductions, normalisations, products, scans, convolutions, pooling,
-    recurrent, linear_algebra, orthogonal, losses, randomness, constants, special,
+    recurrent, linear_algebra, pivoted_factors, orthogonal, losses, randomness, constants, special,
     series, fourier,
 )  # fmt: skip
 

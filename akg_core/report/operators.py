@@ -75,7 +75,7 @@ Where sizes or turns follow from what a tensor of whole numbers among the argume
 number that stays a tensor will do (`x.split(lengths.tolist())`, `torch.arange(n.item())`, `repeat_interleave` by a
 tensor without `output_size`), the kernel is for that content alone, which the result says; it refuses any other.
 
-Left out, and why: other uses of `bincount`, for which a program has no room before it knows; QR, SVD and eigenvalues,
+Left out, and why: other uses of `bincount`, for which a program has no room before it knows; SVD and eigenvalues,
 which iterate until values say that it is enough; packed sequences, unless a recurrent layer takes them and they are
 padded again to a `total_length`; float8, for which the sketch language has no dtype; uint16, uint32 and uint64 but for
 their conversion (`x.to(torch.int64)`), of which PyTorch itself adds, compares and shifts none on a CPU; `igamma`,

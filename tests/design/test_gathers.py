@@ -51,6 +51,11 @@ TAKEN = [
     ("F.one_hot(x, 7)", "torch.randint(0, 7, (3, 4))"),
     ("F.embedding(x, y, padding_idx=0).mean(1)", "torch.randint(0, 7, (3, 4)), torch.randn(7, 5)"),
     ("torch.index_select(x, 2, y)", "torch.randn(3, 4, 5), torch.randint(0, 5, (7,))"),
+    ("torch.index_select(x, 0, y) * 2", "torch.tensor(3.0), torch.tensor([0])"),
+    (
+        "torch.nonzero_static(x, size=9), torch.nonzero_static(x[0] + y, size=5, fill_value=7)",
+        "torch.randint(0, 2, (3, 4)), torch.tensor([1])",
+    ),
     ("torch.gather(x, 0, y)", "torch.randn(3, 4), torch.randint(0, 3, (2, 4))"),
     ("torch.bucketize(x, y)", "torch.tensor([-3.0, 0.5, 0.6, 2.0, 9.0, math.nan]), torch.tensor([-1.0, 0.5, 2.0])"),
     ("torch.bucketize(x, y, right=True)", "torch.randint(0, 5, (4, 5)), torch.arange(5)"),

@@ -23,7 +23,14 @@ OF_ANY = [
     "torch.triangular_solve(y, x, upper=False, transpose=True).solution",
     "torch.linalg.inv(x)", "torch.linalg.det(x)", "torch.linalg.slogdet(x)", "torch.linalg.solve(x, y)",
     "torch.linalg.solve(x[0], y[0, :, 0])", "torch.linalg.solve(x, y.mT, left=False)", "torch.linalg.lu_factor(x)",
-    "torch.linalg.lu_factor_ex(x * (torch.arange(5) != 2)).info", "torch.linalg.inv_ex(x).inverse @ y",
+    "torch.linalg.lu_factor_ex(x * (torch.arange(5) != 2))", "torch.linalg.inv_ex(x).inverse @ y",
+    "torch.linalg.slogdet(x * (torch.arange(5) != 2))", "torch.linalg.det(x * (torch.arange(5) != 0))",
+    "torch.linalg.solve(x[0], y)", "torch.linalg.lu(x)", "torch.lu_unpack(*torch.linalg.lu_factor(x))",
+    "torch.linalg.lu_factor_ex(x[:, :3])", "torch.linalg.lu(x[:, :, :3])", "torch.linalg.lu(x[:, :3])",
+    "torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y)", "torch.lu_solve(y, *torch.linalg.lu_factor(x[1]))",
+    "torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y, adjoint=True)",
+    "torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y.mT, left=False)",
+    "torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y.mT, left=False, adjoint=True)",
 ]  # fmt: skip
 HIGH_AND_WIDE = [
     "torch.linalg.qr(x)", "torch.linalg.qr(x, mode='complete')", "torch.linalg.qr(x, 'r').R", "torch.linalg.qr(y)",

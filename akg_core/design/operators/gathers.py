@@ -55,12 +55,15 @@ def taken(x: Value, places: Value) -> Value:
     return Gather(x, (places,), lambda at, found: (*at[:rows], found[0]), shape=places.shape, dtype=x.dtype)
 
 
-rules(
-    {
-        "embedding": lambda c: gathered(c.raw(0), 0, cast(c.raw(1), "i64")),
-        "index_select": lambda c: gathered(c.raw(0), c.arg(1) % len(c.raw(0).shape), cast(c.raw(2), "i64")),
-    }
-)
+rules({"embedding": lambda c: gathered(c.raw(0), 0, cast(c.raw(1), "i64"))})
+
+
+@rule("index_select")
+def index_select(c: Call) -> Value:
+    value = c.raw(0)
+    if not value.shape:
+        return value
+    return gathered(value, c.arg(1) % len(value.shape), cast(c.raw(2), "i64"))
 
 
 @rule("gather")

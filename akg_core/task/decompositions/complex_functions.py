@@ -189,7 +189,7 @@ def _of_truths(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "complex": Pair,
+    "complex": lambda re, im: Pair(*torch.broadcast_tensors(re, im)),
     "polar": _polar,
     "add": _add,
     "sub": lambda a, b, *, alpha=1: _add(a, b, alpha=-alpha),

@@ -31,6 +31,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         aten.grid_sampler_2d.default: _grid_sampler,
         aten.grid_sampler_3d.default: _grid_sampler,
         aten.linalg_matrix_exp.default: _matrix_exponential,
+        aten.angle.default: _angle,
+        aten.nonzero_static.default: _first_places,
         **quantising(),
     }
 
@@ -80,6 +82,24 @@ def _frequencies(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = Non
 
 def _frequencies_of_half(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     return torch.arange(n // 2 + 1, dtype=dtype or torch.get_default_dtype(), device=device) * (1.0 / (n * d))
+
+
+def _angle(x: Tensor) -> Any:
+    """0, or pi of what is negative, of numbers that are real."""
+    if x.is_complex():
+        return NotImplemented
+    x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
+    return torch.where(x.isnan(), x, torch.where(x < 0, math.pi, 0.0).to(x.dtype))
+
+
+def _first_places(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The places [size, D] of the first elements of x that are not zero, `fill_value` behind the last."""
+    flat = (x != 0).reshape(-1)
+    number = torch.where(flat, flat.to(torch.int64).cumsum(0) - 1, size).clamp(max=size)
+    along = torch.meshgrid(*(torch.arange(n, device=x.device) for n in x.shape), indexing="ij")
+    places = torch.stack([each.reshape(-1) for each in along], -1)
+    found = torch.full((size + 1, x.dim()), fill_value, dtype=torch.int64, device=x.device)
+    return found.index_put((number,), places)[:size]
 
 
 def _renormalised(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float = 2.0) -> Tensor:

@@ -200,7 +200,8 @@ def _are_places(index: GraphIndex, task: Task, text: str, uses: _Uses, is_chosen
                 return False
         elif (read := _read(node, text)) is not None:
             source, dim = read
-            uses.greatest.append(size(index.shape(source)[dim], task.symbols) - 1)
+            sizes = index.shape(source) or (1,)  # a tensor without dims has one place
+            uses.greatest.append(size(sizes[dim], task.symbols) - 1)
             uses.is_guarded = uses.is_guarded and is_chosen
         else:
             return False
