@@ -57,6 +57,12 @@ def test_reflections_and_exponentials(line: str) -> None:
     judge(reference(forward(line, "x, y"), "[torch.randn(3, 7, 4), torch.randn(3, 4, 7)]"), traits=SMALL)
 
 
+@pytest.mark.parametrize("line", ["torch.linalg.qr(x)", "torch.geqrf(x)", "torch.linalg.householder_product(x, y)"])
+def test_reflections_of_what_is_no_number_reach_no_further_than_lapack_has_them(line: str) -> None:
+    inputs = "[torch.randn(3, 7, 4).index_fill(1, torch.tensor(2), math.nan), torch.rand(3, 4)]"
+    judge(reference(forward(line, "x, y"), inputs), traits=SMALL)
+
+
 @pytest.mark.parametrize("size", [0.0, 1e-3, 1.0, 30.0])
 def test_exponentials_of_matrices_of_any_size(size: float) -> None:
     x = torch.randn(3, 9, 9, dtype=torch.float64)

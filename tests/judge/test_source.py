@@ -97,5 +97,6 @@ def test_what_is_inside_of_a_kernel_is_the_language_s_own() -> None:
 def test_a_forward_of_views_computes_nothing() -> None:
     views = MODEL.replace("y = torch.empty_like(x)", "y = torch.zeros((0, 3))")
     assert only_views(source(views.format(line="(x,) = _fitted(self, (x,)); y = x.permute(1, 0)")))
+    assert only_views(source(views.format(line="y = x.unfold(1, 3, 2)")))
     assert not only_views(source(views.format(line="y = x.cumsum(0)")))
     assert not only_views(source("class ModelNew: pass")) and not only_views(source("def f(:"))

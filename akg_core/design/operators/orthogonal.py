@@ -32,7 +32,7 @@ def _reflections(c: Call, a: Value) -> tuple[Value, Value, Index]:
 
     def turn(t: SimpleNamespace) -> dict[str, Value]:
         row, column = numbers(high), numbers(wide)
-        here, below = row.equals(t.number), row > t.number
+        here, below, touched = row.equals(t.number), row > t.number, row >= t.number
         x = picked(across(column.equals(t.number)), t.matrix, -1)
         first = picked(here, x, -1)
         rest = reduced("sum", choice(below, x * x, 0.0), (-1,))
@@ -40,8 +40,8 @@ def _reflections(c: Call, a: Value) -> tuple[Value, Value, Index]:
         clear = rest.equals(0.0)
         new = choice(clear, first, choice(first >= 0.0, -size, size))
         tau = choice(clear, 0.0, (new - first) / choice(clear, 1.0, new))
-        v = choice(below, x / down(choice(clear, 1.0, first - new)), choice(here, 1.0, 0.0))
-        moved = _reflected(t.matrix, v, tau)
+        v = choice(here, 1.0, x / down(choice(clear, 1.0, first - new)))
+        moved = _reflected(t.matrix, v, tau, touched)
         cleared = choice(down(below), down(v), choice(down(here), down(down(new)), t.matrix))
         after = choice(across(column > t.number), moved, t.matrix)
         return {
@@ -63,20 +63,34 @@ def _least(c: Call, high: Index, wide: Index) -> Index:
     return high if sizes[0] < sizes[1] else wide
 
 
-def _reflected(x: Value, v: Value, tau: Value) -> Value:
-    """x [*batch, M, N] reflected: less tau v v' x."""
-    along = reduced("sum", down(v) * x, (-2,))
-    return x - down(v) * across(along * down(tau))
+def _reflected(x: Value, v: Value, tau: Value, touched: Value) -> Value:
+    """x [*batch, M, N] reflected, less tau v v' x, in the rows that are touched: v is zero in others, whatever x is."""
+    along = reduced("sum", choice(down(touched), down(v) * x, 0.0), (-2,))
+    return choice(down(touched), x - down(v) * across(along * down(tau)), x)
 
 
-def _applied(packed: Value, tau: Value, x: Value, is_transposed: bool = False) -> Value:
-    """The product of reflections, the first one first, and x [*batch, M, N]; or that of the product transposed."""
+def _made(packed: Value, tau: Value, high: Index) -> Value:
+    """The first columns of the product of reflections, the first one first."""
+    return _applied(packed, tau, eye((*packed.shape[:-1], high)), is_eye=True)
+
+
+def _applied(packed: Value, tau: Value, x: Value, is_transposed: bool = False, is_eye: bool = False) -> Value:
+    """The product of reflections, the first one first, and x [*batch, M, N]; or that of the product transposed.
+
+    `is_eye`: of x. A reflection leaves the columns before its own as they are, and makes its own without a look at any.
+    """
     count, high = tau.shape[-1], packed.shape[-2]
 
     def turn(t: SimpleNamespace) -> dict[str, Value]:
-        row = numbers(high)
-        v = choice(row > t.number, t.column, choice(row.equals(t.number), 1.0, 0.0))
-        return {"x": _reflected(t.x, v, t.tau)}
+        row, here = numbers(high), numbers(high).equals(t.number)
+        v, touched = choice(here, 1.0, t.column), row >= t.number
+        moved = _reflected(t.x, v, t.tau, touched)
+        if is_eye:
+            column = numbers(x.shape[-1])
+            made = choice(touched, choice(here, 1.0, 0.0) - v * down(t.tau), 0.0)
+            own = across(column.equals(t.number))
+            moved = choice(own, down(made), choice(across(column > t.number), moved, t.x))
+        return {"x": moved}
 
     batch = broadcast_shape([packed.shape[:-2], x.shape[:-2]])
     columns = rows(turned(cast(_first(packed, count), DTYPE)))
@@ -116,14 +130,14 @@ def qr(c: Call) -> tuple[Value, ...]:
     upper = cast(_upper(packed, high), c.wide)
     if mode == "r":
         return literal(0.0, c.wide, c.shape), upper
-    return cast(_applied(packed, tau, eye((*a.shape[:-1], high))), c.wide), upper
+    return cast(_made(packed, tau, high), c.wide), upper
 
 
 @rule("linalg_householder_product", "orgqr")
 def householder_product(c: Call) -> Value:
     """The first columns of a product of reflections."""
     packed = c.value(0)
-    return cast(_applied(packed, c.value(1), eye(packed.shape)), c.wide)
+    return cast(_made(packed, c.value(1), packed.shape[-1]), c.wide)
 
 
 @rule("ormqr")

@@ -30,7 +30,7 @@ _WHOLLY = ("torch.nn.functional.", "torch.ops.", "super.forward", "super.__call_
 # What forward may call where there is no kernel: the host's own checks, views, and fresh tensors.
 _CHECKS = "type get attrgetter is_contiguous is_neg _is_grad_enabled _fitted _refuse_shape _check_sizes _constant"
 _CHECKS += " _without_gradients _extent _led _refuse_numbers _numbers"
-_MOVES = "view permute narrow expand slice empty zeros full tensor view_as_complex _pairs"
+_MOVES = "view permute narrow expand unfold slice empty zeros full tensor view_as_complex _pairs"
 _VIEWS = frozenset(f"{_CHECKS} {_MOVES}".split())
 
 IsKernel = Callable[[ast.AST], bool]
