@@ -37,6 +37,7 @@ WRITTEN = [
     ("(x * 1e-30).scatter_reduce(1, y, z.sign() * 1e20, 'prod')", SPARSE),  # 1e-30, and then 1e-10, 1e10, 1e30
     *((f"x.index_reduce(0, y, z, '{k}')", PICKED) for k in ("prod", "mean", "amax")),
     ("x.long().scatter_reduce(1, y, z.long(), 'amax')", SPARSE),
+    *((f"(x > 0).scatter_reduce(1, y, z > 0, '{k}', include_self=False)", SPARSE) for k in ("sum", "prod")),
     ("x.index_put((torch.zeros(24, dtype=torch.long),), z)", ROWS), ("x.scatter(0, 0 * y[:, :9], z[:, :9])", SPARSE),
     ("x.index_put((torch.zeros(24, dtype=torch.long),), z, accumulate=True)", ROWS),
     ("torch.zeros(3).index_add(0, torch.zeros(6, dtype=torch.long), torch.ones(6))", ROWS),

@@ -41,6 +41,7 @@ from akg_core.sketch.numerics import identity
 
 _LONG_SEGMENT = 256  # rows that a program takes one after the other rather than that others join in
 _TOGETHER = {"sum": "+", "prod": "*", "max": "maximum", "min": "minimum"}
+_OF_TRUTHS = {"sum": "amax", "prod": "amin"}
 _JOINS = {"sum": "add", "add": "add", "mean": "add", "amax": "max", "amin": "min"}
 
 
@@ -112,6 +113,7 @@ def index_reduce(c: Call) -> Value:
 def _reduced(places: Places, base: Value, updates: Value, kind: str, with_base: bool, choices: Choices) -> Value:
     """`base`, or only what it holds where no update goes, joined with the updates."""
     dtype = base.dtype
+    kind = _OF_TRUTHS.get(kind, kind) if dtype == "bool" else kind
     join = {"amax": "max", "amin": "min", "mean": "sum"}.get(kind, kind)
     none = literal(identity(join, dtype), dtype)
     start = base if with_base else none
