@@ -56,10 +56,12 @@ def _pairwise_distances(x: Tensor, p: float = 2.0) -> Tensor:
 def _fractional_max_pool(x: Tensor, taps: list[int], out: list[int], samples: Tensor) -> tuple[Tensor, Tensor]:
     """The largest of each window of x [*lead, *sizes], and where it is in its plane: [*lead, *out].
 
-    Where windows start follows from samples [N, C, D], the last size's first where there are two.
+    Where windows start follows from samples [N, C, D], the last size's first where there are two; from the first of N
+    where x has no batch.
     """
     rank = len(taps)
     lead, sizes = x.shape[:-rank], x.shape[-rank:]
+    samples = samples if len(lead) > 1 else samples[:1]
     samples = (samples.flip(-1) if rank == 2 else samples).reshape(*lead, rank, 1)
     place = torch.zeros((), dtype=torch.int64, device=x.device)
     for d in range(rank):
