@@ -27,7 +27,8 @@ ENDS = (
     "[torch.tensor([0.0, -0.0, 1.0, 2.0, -1.0, -2.5, 1e30, float('inf'), -float('inf'), float('nan'), 0.5, -1e9])] * 2"
 )
 AT_ENDS = [
-    "torch.lgamma(x)", "torch.digamma(x)", "torch.erfinv(x)", "torch.signbit(x)", "torch.fmax(x, y.flip(0))",
+    "torch.lgamma(x)", "torch.lgamma(x) == 0", "torch.digamma(x)", "torch.erfinv(x)", "torch.signbit(x)",
+    "torch.fmax(x, y.flip(0))",
     "torch.fmin(x, y.flip(0))", "torch.special.i0e(x)", "torch.special.i1e(x)", "torch.special.i1(x.clamp(-80, 80))",
     "torch.special.ndtri(x)", "torch.special.erfcx(x)", "torch.frexp(x)", "torch.nextafter(x, y)",
 ]  # fmt: skip
