@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from akg_core.design.algebra.index import Index, index
+from akg_core.design.graph.rules import Call
 from akg_core.design.graph.values import Shape, Value, cast, counting, permute, reshape, view, where
 from akg_core.design.operators.reductions import reduced
 
@@ -14,6 +15,15 @@ def turned(x: Value) -> Value:
     """Matrices with rows as columns."""
     rank = len(x.shape)
     return permute(x, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def least(c: Call, high: Index, wide: Index) -> Index:
+    """The smaller size of a matrix; raises UnsupportedOperator where that depends on how sizes vary."""
+    if high == wide:
+        return high
+    if high.constant is None or wide.constant is None:
+        raise c.unsupported("on matrices of which it is not known whether they are high or wide")
+    return high if high.constant < wide.constant else wide
 
 
 def rows(x: Value) -> Value:

@@ -16,6 +16,7 @@ from akg_core.design.operators.matrices import (
     choice,
     down,
     eye,
+    least,
     numbers,
     picked,
     rows,
@@ -28,7 +29,7 @@ from akg_core.design.operators.turns import ended, looped
 def _reflections(c: Call, a: Value) -> tuple[Value, Value, Index]:
     """Of a [*batch, M, N] both factors in one, [*batch, M, N], the factors tau [*batch, K], and K: the least size."""
     high, wide = a.shape[-2:]
-    count = _least(c, high, wide)
+    count = least(c, high, wide)
 
     def turn(t: SimpleNamespace) -> dict[str, Value]:
         row, column = numbers(high), numbers(wide)
@@ -52,15 +53,6 @@ def _reflections(c: Call, a: Value) -> tuple[Value, Value, Index]:
     initial = {"matrix": cast(a, DTYPE), "tau": literal(0.0, DTYPE, (*a.shape[:-2], count))}
     states = looped(count, turn, initial, {"number": numbers(count)})
     return ended(states["matrix"]), ended(states["tau"]), count
-
-
-def _least(c: Call, high: Index, wide: Index) -> Index:
-    if high == wide:
-        return high
-    sizes = high.constant, wide.constant
-    if sizes[0] is None or sizes[1] is None:
-        raise c.unsupported("on matrices of which it is not known whether they are high or wide")
-    return high if sizes[0] < sizes[1] else wide
 
 
 def _reflected(x: Value, v: Value, tau: Value, touched: Value) -> Value:

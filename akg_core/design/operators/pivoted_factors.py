@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from akg_core.design.algebra.index import Index, index
+from akg_core.design.algebra.index import index
 from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import (
     Gather,
@@ -36,6 +36,7 @@ from akg_core.design.operators.matrices import (
     diagonal,
     down,
     eye,
+    least,
     numbers,
     picked,
     turned,
@@ -55,7 +56,7 @@ class Factors(NamedTuple):
 def factored(c: Call, a: Value, pivot: bool = True) -> Factors:
     """The factors of matrices [*batch, M, N], by columns with the largest element first, as LAPACK's getrf."""
     high, wide = a.shape[-2:]
-    turns = _smaller(c, high, wide)
+    turns = least(c, high, wide)
 
     def turn(t: SimpleNamespace) -> dict[str, Value]:
         row, column = numbers(high), numbers(wide)
@@ -104,14 +105,6 @@ def _exchange(order: Value, here: Value, there: Value) -> Value:
     """An order with what it holds at two places exchanged."""
     first, second = (down(reduced("sum", where(mask, order, 0, "i64"), (-1,))) for mask in (there, here))
     return where(here, first, where(there, second, order, "i64"), "i64")
-
-
-def _smaller(c: Call, high: Index, wide: Index) -> Index:
-    if high == wide:
-        return wide
-    if high.constant is None or wide.constant is None:
-        raise c.unsupported("on matrices that are not square, of sizes that vary")
-    return high if high.constant < wide.constant else wide
 
 
 def _square(c: Call, a: Value) -> Factors:
