@@ -81,6 +81,8 @@ def test_windows_that_samples_spread() -> None:
     ]:
         given = torch.randn(2, 3, *(9, 11, 13)[: len(taps)]), taps, out, torch.rand(2, 3, len(taps))
         assert all(map(torch.equal, found[pool.default](*given), pool(*given)))
+        given = given[0][0], *given[1:]  # without a batch, for which the first samples count
+        assert all(map(torch.equal, found[pool.default](*given), pool(*given)))
 
 
 def test_frequencies_of_a_transform() -> None:

@@ -45,7 +45,7 @@ from akg_core.design.operators.reductions import reduced
 from akg_core.design.operators.turns import ended, looped
 
 
-class Factors(NamedTuple):
+class _Factors(NamedTuple):
     """`matrix` [*batch, M, N], `pivots` [*batch, min(M, N)] counted from 0, `order` [*batch, M]."""
 
     matrix: Value
@@ -53,7 +53,7 @@ class Factors(NamedTuple):
     order: Value
 
 
-def factored(c: Call, a: Value, pivot: bool = True) -> Factors:
+def _factored(c: Call, a: Value, pivot: bool = True) -> _Factors:
     """The factors of matrices [*batch, M, N], by columns with the largest element first, as LAPACK's getrf."""
     high, wide = a.shape[-2:]
     turns = least(c, high, wide)
@@ -83,11 +83,11 @@ def factored(c: Call, a: Value, pivot: bool = True) -> Factors:
     initial = {"matrix": cast(a, DTYPE), "pivots": counted, "order": counted}
     states = looped(turns, turn, initial, {"number": numbers(turns)})
     matrix, pivots, order = (ended(states[name]) for name in ("matrix", "pivots", "order"))
-    return Factors(matrix, narrow(pivots, len(pivots.shape) - 1, index(0), turns), order)
+    return _Factors(matrix, narrow(pivots, len(pivots.shape) - 1, index(0), turns), order)
 
 
-def given(matrix: Value, pivots: Value) -> Factors:
-    """Factors as LAPACK has them, whose pivots are counted from 1."""
+def _from_lapack(matrix: Value, pivots: Value) -> _Factors:
+    """What LAPACK has factored, whose pivots are counted from 1."""
     rank = len(pivots.shape)
     by_turns = permute(cast(pivots, "i64") - 1, (rank - 1, *range(rank - 1)))
 
@@ -98,7 +98,7 @@ def given(matrix: Value, pivots: Value) -> Factors:
     counted = counting((*pivots.shape[:-1], matrix.shape[-2]), lambda at: at[-1])
     steps = pivots.shape[-1]
     states = looped(steps, turn, {"order": counted}, {"number": numbers(steps), "pivot": by_turns})
-    return Factors(cast(matrix, DTYPE), cast(pivots, "i64") - 1, ended(states["order"]))
+    return _Factors(cast(matrix, DTYPE), cast(pivots, "i64") - 1, ended(states["order"]))
 
 
 def _exchange(order: Value, here: Value, there: Value) -> Value:
@@ -107,10 +107,10 @@ def _exchange(order: Value, here: Value, there: Value) -> Value:
     return where(here, first, where(there, second, order, "i64"), "i64")
 
 
-def _square(c: Call, a: Value) -> Factors:
+def _square(c: Call, a: Value) -> _Factors:
     if a.shape[-1] != a.shape[-2]:
         raise c.unsupported("on matrices that are not square")
-    return factored(c, a)
+    return _factored(c, a)
 
 
 def _rows_at(b: Value, order: Value) -> Value:
@@ -119,7 +119,7 @@ def _rows_at(b: Value, order: Value) -> Value:
     return Gather(b, (places,), lambda at, found: (*at[:-2], found[0], at[-1]), shape=b.shape, dtype=b.dtype)
 
 
-def _solved_by(factors: Factors, b: Value, adjoint: bool = False) -> Value:
+def _solved_by(factors: _Factors, b: Value, adjoint: bool = False) -> Value:
     """x of a x = b, or of its transpose, in DTYPE; b [*batch, N, M]."""
     batch = broadcast_shape([factors.matrix.shape[:-2], b.shape[:-2]])
     matrix, b = factors.matrix, expand(cast(b, DTYPE), (*batch, *b.shape[-2:]))
@@ -131,7 +131,7 @@ def _solved_by(factors: Factors, b: Value, adjoint: bool = False) -> Value:
     return _rows_at(back, reduced("sum", where(place, numbers(order.shape[-1]), 0, "i64"), (-1,)))
 
 
-def _parts(c: Call, factors: Factors) -> tuple[Value, Value, Value]:
+def _parts(c: Call, factors: _Factors) -> tuple[Value, Value, Value]:
     """P, L and U, each by itself."""
     matrix, order = cast(factors.matrix, c.wide), factors.order
     *batch, high, wide = matrix.shape
@@ -186,7 +186,7 @@ def determinant(c: Call) -> tuple[Value, ...]:
 @rule("linalg_lu_factor_ex", "linalg_lu")
 def lu(c: Call) -> tuple[Value, ...]:
     """In one matrix, or P, L and U."""
-    factors = factored(c, c.value(0), bool(c.option("pivot", True)))
+    factors = _factored(c, c.value(0), bool(c.option("pivot", True)))
     if c.name == "linalg_lu":
         return _parts(c, factors)
     pivot = view(factors.matrix, factors.pivots.shape, lambda at: (*at, at[-1]))
@@ -198,7 +198,7 @@ def lu_unpack(c: Call) -> tuple[Value, ...]:
     """P, L and U of what `lu_factor` gives."""
     if not (c.option("unpack_data", c.arg(2, True)) and c.option("unpack_pivots", c.arg(3, True))):
         raise c.unsupported("for some of the factors alone")
-    return _parts(c, given(c.value(0), c.raw(1)))
+    return _parts(c, _from_lapack(c.value(0), c.raw(1)))
 
 
 @rule("linalg_lu_solve", "lu_solve")
@@ -210,5 +210,5 @@ def lu_solve(c: Call) -> Value:
         matrix, pivots, b = c.value(0), c.raw(1), c.value(2)
     adjoint = bool(c.option("adjoint", False))
     if c.option("left", True):
-        return cast(_solved_by(given(matrix, pivots), b, adjoint), c.wide)
-    return cast(turned(_solved_by(given(matrix, pivots), turned(b), not adjoint)), c.wide)
+        return cast(_solved_by(_from_lapack(matrix, pivots), b, adjoint), c.wide)
+    return cast(turned(_solved_by(_from_lapack(matrix, pivots), turned(b), not adjoint)), c.wide)
