@@ -154,6 +154,35 @@ def get_init_inputs():
     assert memory_estimate.bytes_of_process(few) > 2 * largest
 
 
+def test_a_case_that_the_graph_is_not_for_has_no_sizes_there(capture: Callable[..., Task]) -> None:
+    """Of 14 rows in groups of 7 forward makes another number; as the graph has it, it would divide by zero."""
+    text = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, group: int, rows: list):
+        return x.repeat(12 // (rows[0] // group), 1)
+
+
+def get_inputs():
+    return [torch.randn(5, 7), 2, [6]]
+
+
+def get_init_inputs():
+    return []
+
+
+def get_inputs_dyn_list():
+    return [[torch.randn(5, 7), 2, [6]], [torch.randn(5, 9), 3, [6]], [torch.randn(5, 9), 7, [14]]]
+"""
+    task = capture(text)
+    assert task.refused == (2,) and len(task.cases) == 3
+    sizes = [each.symbols for each in asked(task, HOST)]
+    assert task.cases[1] in sizes and task.cases[2] not in sizes
+    assert memory_estimate.bytes_of_process(task)
+
+
 def test_how_many_cases_a_device_has_room_for_depends_on_nothing_else_there(of: Callable[[str], Task]) -> None:
     task = of("torch.relu(x)")
     room = bytes_on_device(task, 1 << 40) - 1

@@ -7,6 +7,7 @@ import math
 from akg_core.device import HOST, Device
 from akg_core.judge.reference.lower_bound import effort
 from akg_core.records import Task
+from akg_core.task.graph import is_for
 from akg_core.task.inputs.sizes import hidden_sizes
 
 FASTER = 32  # times that another device than the host does, and may hold, for the same cases
@@ -28,7 +29,8 @@ def hidden(task: Task, seed: int, device: Device, most: float = WORK) -> list[di
 
 def asked(task: Task, device: Device) -> list[Task]:
     """The task at each of the sizes at which it may be judged, its example's first."""
-    sizes = [task.symbols, *({**task.symbols, **case} for case in task.cases), *hidden(task, 0, device)]
+    cases = [{**task.symbols, **case} for case in task.cases]  # of any that the graph is not for it has no sizes
+    sizes = [task.symbols, *(each for each in cases if is_for(task.interface, each)), *hidden(task, 0, device)]
     return [task.model_copy(update={"symbols": each}) for each in sizes]
 
 
