@@ -45,7 +45,7 @@ from akg_core.records import (
 )
 from akg_core.storage import cache_folder, prune, write_whole
 from akg_core.toolchain import advice_on, explained, kernels_of, version_of, with_sketch_lines, write_source
-from akg_core.worker.usage import cores
+from akg_core.worker.usage import cores, processors
 
 __all__ = [
     "HOST",
@@ -89,6 +89,7 @@ __all__ = [
     "hookspecs",
     "kernels_of",
     "machine",
+    "processors",
     "prune",
     "read_pages",
     "version_of",

@@ -12,9 +12,14 @@ _IN_MEMORY = ("/memfd:", "/dev/shm/", "/dev/zero (deleted)", "/SYSV", "/anon_hug
 _LONGEST_PATH, _ENDLESS = 3000, 1 << 30  # characters of a path; files and folders
 
 
+def processors() -> list[int]:
+    """The numbers of the processors that this process, and what it starts, may use."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [*range(os.cpu_count() or 1)]
+
+
 def cores() -> int:
-    """Processors that this process, and what it starts, may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many processors this process, and what it starts, may use."""
+    return len(processors())
 
 
 def descendants(process: int) -> list[int]:

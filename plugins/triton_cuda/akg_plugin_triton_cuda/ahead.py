@@ -30,7 +30,7 @@ from typing import IO, Any
 from akg_triton.build import spelled
 from akg_triton.signature import signature
 
-from akg_core.plugin import cores, kernels_of
+from akg_core.plugin import cores, kernels_of, processors
 
 UNUSABLE = 3
 _FORKING = multiprocessing.get_context("fork")
@@ -74,11 +74,12 @@ def _side_by_side(jobs: list[tuple[Path, dict[str, Any]]], asked: dict[str, Any]
 
 @contextlib.contextmanager
 def _a_core(number: int) -> Iterator[None]:
-    """Take a core that no other compilation of this user has, in whichever run, or wait for that of `number`."""
+    """Take a core of this process's that no other compilation of this user has, in whichever run, or wait for that of
+    `number`, counted among them."""
     folder = Path(os.environ["TRITON_CACHE_DIR"])
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
-        locks = [stack.enter_context((folder / f"core-{core}.lock").open("w")) for core in range(cores())]
+        locks = [stack.enter_context((folder / f"core-{core}.lock").open("w")) for core in processors()]
         if not any(map(_taken, locks[number:] + locks[:number])):
             fcntl.flock(locks[number], fcntl.LOCK_EX)
         yield

@@ -273,6 +273,29 @@ def test_a_kernel_that_takes_too_long_is_an_error(tmp_path: Path, monkeypatch: p
     assert not result.ok and "more than 2 s" in result.log
 
 
+def test_a_compilation_waits_for_others_on_its_own_processors_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs that are bound to parts of a machine compile side by side, each on its own part."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    entered = threading.Event()
+
+    def compile_here() -> None:
+        with ahead._a_core(0):
+            entered.set()
+
+    with ThreadPoolExecutor(1) as other:
+        monkeypatch.setattr(ahead, "processors", lambda: [0, 1])
+        with ahead._a_core(0), ahead._a_core(0):
+            monkeypatch.setattr(ahead, "processors", lambda: [2, 3])
+            other.submit(compile_here).result(timeout=60)
+            entered.clear()
+            monkeypatch.setattr(ahead, "processors", lambda: [1])
+            waiting = other.submit(compile_here)
+            assert not entered.wait(0.2)
+        waiting.result(timeout=60)
+
+
 def test_what_a_process_may_have_loaded_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several kernels are timed in one process, whose launchers are libraries mapped from its cache."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "own"))
