@@ -8,6 +8,7 @@ is ever shown as a traceback.
 from __future__ import annotations
 
 import errno
+import os
 
 _NO_MEMORY = ("can't allocate memory", "out of memory", "_STATUS_ALLOC_FAILED")  # the last: of a device's libraries
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -110,6 +111,11 @@ class WorkerFailed(AkgError):
     """A worker process crashed, hung, exited or raised where it should not have."""
 
     exit_code = 1
+
+
+def debugging() -> bool:
+    """Whether the user wants to see where something unforeseen comes from."""
+    return os.environ.get("AKG_DEBUG", "") not in ("", "0")
 
 
 def told(error: Exception) -> AkgError:

@@ -12,7 +12,16 @@ from akg_core.agents.records import Tally
 from akg_core.bench.cast import Cast
 from akg_core.bench.results import REFUSED, Row, digest, measured
 from akg_core.bench.suite import Problem
-from akg_core.errors import AkgError, OutOfMemory, TaskError, UnsupportedOperator, says_no_memory
+from akg_core.errors import (
+    AkgError,
+    OutOfMemory,
+    TaskError,
+    UnsupportedOperator,
+    UsageError,
+    debugging,
+    says_no_memory,
+    told,
+)
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.reference.memory_estimate import bytes_on_device, likely_cases
 from akg_core.judge.timing.measure import clock
@@ -77,9 +86,10 @@ class Contest:
 
         Who is judged on more cases than was to be expected may run out of memory, and is judged again alone.
         """
-        if not (self._task and self._goes_on):
-            return 0
-        return bytes_on_device(self._task, self.room, likely_cases(self._task))
+        if self._task and self._goes_on:
+            with self._failing():
+                return bytes_on_device(self._task, self.room, likely_cases(self._task))
+        return 0
 
     @property
     def room(self) -> int:
@@ -316,10 +326,16 @@ class Contest:
 
     @contextlib.contextmanager
     def _failing(self) -> Iterator[None]:
+        """What goes wrong inside is in the row: a fault of ours, too, ends no run of other tasks. A full disk does."""
         try:
             yield
         except AkgError as error:
             self.error = self.error or error
+        except Exception as error:
+            fault = told(error)
+            if isinstance(fault, UsageError) or debugging():
+                raise
+            self.error = self.error or fault
 
 
 def row_digest(problem: Problem, request: Request) -> str:

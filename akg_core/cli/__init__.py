@@ -5,11 +5,10 @@ Command modules import nothing heavy at their top, so that `akg-core --help` is 
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
-from akg_core.errors import AkgError, Interrupted, UsageError, told
+from akg_core.errors import AkgError, Interrupted, UsageError, debugging, told
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -32,7 +31,7 @@ def main(commands: Typer | None = None) -> None:
         give_up_stdout()
         sys.exit(1)
     except (Exception, KeyboardInterrupt) as error:
-        if os.environ.get("AKG_DEBUG", "") not in ("", "0"):
+        if debugging():
             raise
         code = _report(error)
     sys.exit(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -142,6 +143,33 @@ def test_memory_that_is_too_little_is_seen_wherever_it_shows(problems, tmp_path,
     assert one.ran_out
     one.rebuild()
     assert not one.ran_out, "there is no other kernel to judge, so what was found stays"
+
+
+@pytest.mark.parametrize(
+    ("step", "fails"), [("design", lambda self, task: 1 // 0), ("accept", lambda self, *given: 1 // 0)]
+)
+def test_a_fault_of_ours_is_in_the_row_of_its_task_alone(problems, tmp_path, monkeypatch, step, fails):
+    monkeypatch.setattr(Pipeline, step, fails)
+    asked = [(problem, Request(problem.path, "none", Target(backend="none"))) for problem in problems]
+    plan = runner.Plan("suite", (), folder=tmp_path / "runs")
+    rows = [each.row() for each in runner._each_as_it_ends(asked, POOL, plan, runner._judge)]
+    assert [row.status for row in rows] == ["failed", "failed"]
+    assert all("Something unforeseen: ZeroDivisionError" in row.reason for row in rows)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), ZeroDivisionError()])
+def test_a_full_disk_ends_all_and_a_fault_that_one_looks_for(problems, tmp_path, monkeypatch, error):
+    def full(self, task):
+        raise error
+
+    monkeypatch.setenv("AKG_DEBUG", "1")
+    monkeypatch.setattr(Pipeline, "design", full)
+    one = Contest(problems[0], Request(problems[0].path, "none", Target(backend="none")), None, Path(tmp_path))
+    with pytest.raises(type(error)):
+        one.build()
+    monkeypatch.delenv("AKG_DEBUG")
+    with pytest.raises(OSError) if isinstance(error, OSError) else contextlib.nullcontext():
+        one.build()
 
 
 def test_a_task_is_examined_by_one_thread(problems, tmp_path):
