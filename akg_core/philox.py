@@ -35,7 +35,7 @@ def philox4x32(counter: Words, key: tuple[Tensor, Tensor]) -> Words:
 
 def uniform(seed: Tensor, index: Tensor) -> Tensor:
     """f32 draws in [0, 1): the 24 high bits of the first word, for a 64-bit seed (key) and index (counter)."""
-    zero = torch.zeros((), dtype=torch.int64)
+    zero = torch.zeros((), dtype=torch.int64, device=index.device)
     counter = (index & _WORD, (index >> 32) & _WORD, zero, zero)
     word = philox4x32(counter, (seed & _WORD, (seed >> 32) & _WORD))[0]
     return (word >> 8).to(torch.float32) * 2.0**-24

@@ -66,14 +66,12 @@ class Drawing(TorchDispatchMode):
 
         def uniform(which: int = 0, shape: Sequence[int] = like.shape) -> torch.Tensor:
             with _disable_current_modes():
-                count = math.prod(shape)
-                key = torch.tensor(seed ^ (2 * number + which), dtype=torch.int64)
-                parts = [
-                    philox.uniform(key, torch.arange(begin, min(begin + _AT_ONCE, count)))
-                    for begin in range(0, count, _AT_ONCE)
-                ]
-                drawn = torch.cat(parts) if parts else torch.empty(0)
-                return drawn.reshape(shape).to(like.device)
+                drawn = torch.empty(math.prod(shape), dtype=torch.float32, device=like.device)
+                key = torch.tensor(seed ^ (2 * number + which), dtype=torch.int64, device=like.device)
+                for begin in range(0, len(drawn), _AT_ONCE):
+                    part = drawn[begin : begin + _AT_ONCE]
+                    part.copy_(philox.uniform(key, torch.arange(begin, begin + len(part), device=like.device)))
+                return drawn.reshape(shape)
 
         return uniform
 

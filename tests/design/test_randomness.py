@@ -115,6 +115,17 @@ def test_another_seed_draws_otherwise() -> None:
     assert not torch.equal(draws[0], draws[1])
 
 
+def test_numbers_that_are_drawn_in_pieces_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    from akg_core.task import randomness
+
+    with drawn_from(1):
+        whole = torch.rand(64, 65), torch.rand(0, 3), torch.randn(7, dtype=torch.float64)
+    monkeypatch.setattr(randomness, "_AT_ONCE", 100)
+    with drawn_from(1):
+        pieces = torch.rand(64, 65), torch.rand(0, 3), torch.randn(7, dtype=torch.float64)
+    assert all(map(torch.equal, whole, pieces))
+
+
 def test_what_is_spread_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     from akg_core.task import randomness
 

@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 from torch import Tensor
+from torch._subclasses import FakeTensorMode
 
 from akg_core import philox
 from akg_core.dtypes import BITS
@@ -334,6 +335,13 @@ def test_philox_known_answers(counter: list[int], key: list[int], expected: list
     c0, c1, c2, c3 = (torch.tensor(word) for word in counter)
     k0, k1 = (torch.tensor(word) for word in key)
     assert [int(word) for word in philox.philox4x32((c0, c1, c2, c3), (k0, k1))] == expected
+
+
+def test_philox_draws_where_its_index_lies() -> None:
+    with FakeTensorMode():
+        seed, index = (torch.ones(shape, dtype=torch.int64, device="cuda") for shape in ((), (3, 4)))
+        drawn = philox.uniform(seed, index)
+    assert (drawn.device.type, drawn.dtype, drawn.shape) == ("cuda", torch.float32, (3, 4))
 
 
 def test_rand() -> None:
