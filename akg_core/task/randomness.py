@@ -21,7 +21,7 @@ from akg_core import philox
 _WORD = 24  # bits of a draw
 _BITS = {torch.float16: 11, torch.bfloat16: 8}  # of uniform numbers in 16 bits, below 1 all of them
 _LEAST = 2.0**-25  # of exponential numbers, which are never 0
-_AT_ONCE = {True: 1 << 15, False: 1 << 20}  # elements drawn, by whether on the host: there they stay in a core's cache
+_ON_HOST, _ON_DEVICE = 1 << 15, 1 << 20  # elements drawn at once, a hundred bytes each: there in a core's own cache
 _DEVIATIONS = 7.0  # that a mean or a mean square may be from the one due
 
 Uniform = Callable[..., torch.Tensor]
@@ -68,7 +68,7 @@ class Drawing(TorchDispatchMode):
             with _disable_current_modes():
                 drawn = torch.empty(math.prod(shape), dtype=torch.float32, device=like.device)
                 key = torch.tensor(seed ^ (2 * number + which), dtype=torch.int64, device=like.device)
-                at_once = _AT_ONCE[like.device.type == "cpu"]  # they take some hundred bytes each
+                at_once = _ON_HOST if like.device.type == "cpu" else _ON_DEVICE
                 for begin in range(0, len(drawn), at_once):
                     part = drawn[begin : begin + at_once]
                     part.copy_(philox.uniform(key, torch.arange(begin, begin + len(part), device=like.device)))
