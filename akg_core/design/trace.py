@@ -17,6 +17,7 @@ from akg_core.design.graph.values import Shape, Source, Value, View, cast, compu
 from akg_core.design.operators import (
     constants,
     convolutions,
+    eigenvalues,
     fourier,
     gathers,
     linear_algebra,
@@ -44,7 +45,7 @@ from akg_core.task.graph import RANDOM, counts, dense, is_reference, random_node
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
 FAMILIES = (
     pointwise, views, gathers, scatters, sorting, reductions, normalisations, products, scans, convolutions, pooling,
-    recurrent, linear_algebra, pivoted_factors, orthogonal, losses, randomness, constants, special,
+    recurrent, linear_algebra, pivoted_factors, orthogonal, eigenvalues, losses, randomness, constants, special,
     series, fourier,
 )  # fmt: skip
 
@@ -88,6 +89,7 @@ def trace(
     tracer = _Tracer(result, task.symbols, choices, refused)
     tracer.take(task)
     tracer.add_all(in_order(task.graph.nodes) if refused else looped(task.graph, task.interface))
+    _refuse_vectors(task.graph, refused)
     result.outputs = tracer.outputs(task.graph)
     result.counts = {
         number: [tracer.look_up(size)[0] if isinstance(size, str) else size for size in sizes]
@@ -347,6 +349,19 @@ def refusals(task: Task) -> tuple[str, ...]:
     found: list[str] = []
     trace(task, refused=lambda node, error: found.append(str(error)))
     return tuple(dict.fromkeys(found))
+
+
+def _refuse_vectors(graph: Graph, refused: Refused | None) -> None:
+    """Refuse what gives back vectors as they are: nobody can say whether such a sign is right."""
+    nodes = {node.name: node for node in graph.nodes}
+    for text in filter(None, graph.outputs):
+        name, number = resolve(_owner(text, nodes))
+        if (node := nodes.get(name)) and number in eigenvalues.VECTORS.get(node.op.split(".")[1], ()):
+            detail = "where forward gives back its vectors, whose signs are arbitrary"
+            error = Call(node, {}, {}).unsupported(detail, "Give back what does not depend on their signs.")
+            if refused is None:
+                raise error
+            refused(node, error)
 
 
 def _heard(call: Call, refused: Refused) -> tuple[Value | None, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from akg_core.errors import UnsupportedOperator
 from akg_core.task.decompositions import formulas
-from tests.design.judging import SMALL, forward, judge, reference
+from tests.design.judging import SMALL, USUAL, forward, judge, reference
 
 POSITIVE = "[(lambda a: a @ a.mT + torch.eye(5))(torch.randn(3, 5, 5)), torch.randn(3, 5, 2)]"
 ANY = "[torch.randn(3, 5, 5), torch.randn(3, 5, 2)]"
@@ -41,6 +42,20 @@ HIGH_AND_WIDE = [
     "torch.linalg.qr(x.to(torch.float64)).Q", "torch.matrix_exp(x @ y[0, :4])",
 ]  # fmt: skip
 
+SPECTRA = [
+    "torch.linalg.svdvals(x)", "torch.linalg.svdvals(y.mT)", "torch.linalg.eigvalsh(x)",
+    "torch.linalg.eigvalsh(x, UPLO='U')", "torch.linalg.svdvals(y * 0)", "torch.linalg.svdvals(x[:, :1] * x[:, :, :1])",
+    "torch.linalg.eigvalsh(torch.eye(5) + y[:, :1, :1])", "torch.linalg.eigvalsh(x[:, :1] * x[:, :1].mT)",
+    "(lambda w, v: (v * w.abs().sqrt()[:, None]) @ v.mT)(*torch.linalg.eigh(x + x.mT))",
+    "(lambda w, v: v.mT @ v)(*torch.linalg.eigh(torch.eye(5, dtype=torch.float64) - x[:, :1] * x[:, :1].mT / 9))",
+    "(lambda u, s, v: (u / s[:, None]) @ v)(*torch.linalg.svd(y, full_matrices=False))",
+    "(lambda u, s, v: u @ v)(*torch.linalg.svd(y.mT, full_matrices=False))", "torch.svd(y).S",
+    "(lambda u, s, v: u @ v)(*torch.linalg.svd(x))", "torch.linalg.matrix_norm(x, 'nuc')", "torch.linalg.cond(y)",
+    "torch.linalg.matrix_norm(y, -2)", "torch.linalg.matrix_rank(y @ y.mT)", "torch.linalg.pinv(y)",
+    "torch.linalg.pinv(y @ y.mT, hermitian=True)", "torch.linalg.pinv(y.mT, atol=1.0)",
+    "torch.linalg.pinv(x, rtol=0.3)", "torch.linalg.eigvalsh(x.to(torch.float64))",
+]  # fmt: skip
+
 
 @pytest.mark.parametrize("line", OF_POSITIVE)
 def test_of_positive_definite_matrices(line: str) -> None:
@@ -55,6 +70,29 @@ def test_of_any_matrices(line: str) -> None:
 @pytest.mark.parametrize("line", HIGH_AND_WIDE)
 def test_reflections_and_exponentials(line: str) -> None:
     judge(reference(forward(line, "x, y"), "[torch.randn(3, 7, 4), torch.randn(3, 4, 7)]"), traits=SMALL)
+
+
+@pytest.mark.parametrize("line", SPECTRA)
+def test_singular_values_and_eigenvalues(line: str) -> None:
+    judge(reference(forward(line, "x, y"), "[torch.randn(2, 5, 5), torch.randn(2, 5, 3)]"), traits=USUAL)
+
+
+@pytest.mark.parametrize("size", [1, 2, 6, 7])
+def test_all_rows_meet_whether_their_number_is_odd_or_even(size: int) -> None:
+    inputs = f"[torch.diag(torch.arange({size}) // 2 * 1.0)[None] + 1e-3 * torch.randn(2, {size}, {size})]"
+    judge(reference(forward("(torch.linalg.svdvals(x), torch.linalg.eigvalsh(x - 2))"), inputs), traits=USUAL)
+
+
+@pytest.mark.parametrize("line", ["torch.linalg.eigh(x)", "torch.linalg.svd(x, full_matrices=False).U[0]"])
+def test_vectors_whose_signs_nobody_can_say_are_refused(line: str) -> None:
+    with pytest.raises(UnsupportedOperator, match="its vectors, whose signs are arbitrary"):
+        judge(reference(forward(line), "[torch.randn(3, 4, 4)]"))
+
+
+def test_vectors_that_complete_others_are_refused() -> None:
+    line = "torch.linalg.svd(x)[0].abs()"
+    with pytest.raises(UnsupportedOperator, match="with full_matrices, of matrices that are not square"):
+        judge(reference(forward(line), "[torch.randn(3, 5, 4)]"))
 
 
 @pytest.mark.parametrize("line", ["torch.linalg.qr(x)", "torch.geqrf(x)", "torch.linalg.householder_product(x, y)"])

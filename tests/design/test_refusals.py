@@ -13,18 +13,18 @@ from akg_core.task.source.load import load_source
 from tests.design.judging import USUAL, forward, reference
 
 TWO = """    def forward(self, x):
-        first = torch.linalg.pinv(x)
-        both = torch.relu(first) + torch.linalg.eigvalsh(x)
-        return torch.linalg.pinv(both)"""
+        first = torch.special.bessel_j0(x)
+        both = torch.relu(first) + torch.linalg.ldl_factor(x)[0]
+        return torch.special.bessel_j0(both)"""
 
 
 def test_every_operator_without_a_rule_is_named_with_its_line() -> None:
     task = capture(load_source(reference(TWO, "[torch.rand(4, 4)]"), "reference"))
     said = refusals(task)
     assert [(text.split("`")[1], text.partition("(")[2][:7]) for text in said] == [
-        ("torch.linalg.pinv", "line 9)"),
-        ("torch.linalg.eigvalsh", "line 10"),
-        ("torch.linalg.pinv", "line 11"),
+        ("torch.special.bessel_j0", "line 9)"),
+        ("torch.linalg.ldl_factor", "line 10"),
+        ("torch.special.bessel_j0", "line 11"),
     ], said
 
 

@@ -18,16 +18,14 @@ X, PLACES = "torch.randn(4, 4)", "torch.randn(4), torch.arange(4)"
 LOOKS = "looks at the values of tensors"
 REFUSED = {
     # body of forward, its parameters, what get_inputs gives: the user's name, what is said of it, the cure; line 12
-    "eigvalsh": (
-        "x = x + 1\nreturn torch.linalg.eigvalsh(x)",
-        "x",
-        "torch.randn(4, 4)",
-        "`torch.linalg.eigvalsh`",
-        "no rule",
-        "sketch",
+    "bessel": (
+        "x = x + 1\nreturn torch.special.bessel_j0(x)",
+        *("x", X, "`torch.special.bessel_j0`", "no rule", "sketch"),
     ),
-    "svd": ("x = x + 1\nreturn torch.linalg.svd(x).S", "x", X, "`torch.linalg.svd`", "no rule", "sketch"),
-    "eigenvalues": ("x = x + 1\nreturn torch.linalg.eigh(x)[0]", "x", X, "`torch.linalg.eigh`", "no rule", "sketch"),
+    "made of another": (
+        "x = x + 1\nreturn torch.linalg.ldl_factor(x)[0]",
+        *("x", X, "`torch.linalg.ldl_factor`", "no rule", "sketch"),
+    ),
     "rfft": (
         "x = torch.fft.rfft(x)\nreturn torch.asin(x).abs()",
         *("x", X, "`torch.asin`", "complex numbers", "cosines"),
@@ -84,12 +82,12 @@ def test_a_refusal_is_in_the_users_terms(name):
 
 def test_a_function_of_ones_own_is_seen_through():
     function = (
-        "class Inverse(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
-        "        return torch.linalg.pinv(x)\n\n\nclass Model"
+        "class Bessel(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        return torch.special.bessel_j0(x)\n\n\nclass Model"
     )
-    source = reference_text("return Inverse.apply(x)", inputs=X).replace("class Model", function)
+    source = reference_text("return Bessel.apply(x)", inputs=X).replace("class Model", function)
     error = refusal(source)
-    assert "`torch.linalg.pinv`" in error.message and "(line 9)" in error.message
+    assert "`torch.special.bessel_j0`" in error.message and "(line 9)" in error.message
     assert not JARGON.search(str(error))
 
 

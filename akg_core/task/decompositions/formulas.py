@@ -31,6 +31,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         aten.grid_sampler_2d.default: _grid_sampler,
         aten.grid_sampler_3d.default: _grid_sampler,
         aten.linalg_matrix_exp.default: _matrix_exponential,
+        aten.linalg_pinv.atol_rtol_tensor: _pseudo_inverse,
         aten.angle.default: _angle,
         aten.nonzero_static.default: _first_places,
         **quantising(),
@@ -180,6 +181,28 @@ def _matrix_exponential(x: Tensor) -> Tensor:
     for n in range(_HALVINGS):
         found = torch.where(n < halvings, found @ found, found)
     return found.to(x.dtype)
+
+
+def _pseudo_inverse(
+    x: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+) -> Tensor:
+    """Of matrices x [*, M, N], in f64: singular values up to atol or rtol times the largest count as zero."""
+    if x.is_complex() or 0 in x.shape:
+        return NotImplemented
+    a = x.to(torch.float64)
+    if hermitian:
+        values, left = torch.linalg.eigh(a)
+        right = left.mT
+    else:
+        left, values, right = torch.linalg.svd(a, full_matrices=False)
+    least = max(x.shape[-2:]) * torch.finfo(x.dtype).eps
+    absolute = torch.zeros((), dtype=a.dtype, device=a.device) if atol is None else atol.to(a.dtype)
+    relative = torch.where(absolute > 0, 0.0, least) if rtol is None else rtol.to(a.dtype)
+    size = values.abs()
+    bound = torch.maximum(absolute[..., None], relative[..., None] * size.amax(-1, keepdim=True))
+    kept = size > bound
+    inverse = torch.where(kept, 1.0 / torch.where(kept, values, 1.0), 0.0)
+    return (right.mT @ (inverse[..., None] * left.mT)).to(x.dtype)
 
 
 def _quantised(x: Tensor, scale: Any, zero_point: Any, low: int, high: int) -> tuple[Tensor, Tensor]:
