@@ -7,7 +7,7 @@ import torch
 
 from akg_core.errors import UnsupportedOperator
 from akg_core.task.decompositions import formulas
-from tests.design.judging import SMALL, USUAL, forward, judge, reference
+from tests.design.judging import SMALL, USUAL, designed, forward, judge, reference
 
 POSITIVE = "[(lambda a: a @ a.mT + torch.eye(5))(torch.randn(3, 5, 5)), torch.randn(3, 5, 2)]"
 ANY = "[torch.randn(3, 5, 5), torch.randn(3, 5, 2)]"
@@ -89,10 +89,18 @@ def test_vectors_whose_signs_nobody_can_say_are_refused(line: str) -> None:
         judge(reference(forward(line), "[torch.randn(3, 4, 4)]"))
 
 
-def test_vectors_that_complete_others_are_refused() -> None:
-    line = "torch.linalg.svd(x)[0].abs()"
-    with pytest.raises(UnsupportedOperator, match="with full_matrices, of matrices that are not square"):
-        judge(reference(forward(line), "[torch.randn(3, 5, 4)]"))
+@pytest.mark.parametrize(
+    ("line", "shape", "said"),
+    [
+        ("torch.linalg.svd(x)[0].abs()", (3, 5, 4), "with full_matrices, of matrices that are not square"),
+        ("torch.linalg.svdvals(x)", (512, 512), "on matrices so large, of which each turn of a loop is kept"),
+    ],
+)
+def test_vectors_that_complete_others_and_large_matrices_are_refused(
+    line: str, shape: tuple[int, ...], said: str
+) -> None:
+    with pytest.raises(UnsupportedOperator, match=said):
+        designed(reference(forward(line), f"[torch.randn({shape})]"))
 
 
 @pytest.mark.parametrize("line", ["torch.linalg.qr(x)", "torch.geqrf(x)", "torch.linalg.householder_product(x, y)"])

@@ -4,13 +4,15 @@ Rows are rotated by twos until all are orthogonal, each pair once a sweep and as
 (Hestenes, "Inversion of matrices by biorthogonalization and related results", 1958). The longer row of a pair becomes
 the upper one, so that they end in order, and rows of equal length do not hold up others (de Rijk, SIAM J. Sci. Stat.
 Comput. 10, 1989). Signs of vectors are not LAPACK's: what is asked of vectors must not depend on them.
+
+All states of a loop are kept, about ten N matrices of N rows.
 """
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
-from akg_core.design.algebra.index import Index, index
+from akg_core.design.algebra.index import Index, index, product
 from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import Value, cast, compute, counting, held, literal, view, where
 from akg_core.design.operators.gathers import gathered
@@ -21,6 +23,7 @@ from akg_core.design.operators.turns import ended, looped
 VECTORS = {"_linalg_svd": (0, 2), "_linalg_eigh": (1,)}
 """By operator, which of its results are vectors, of which PyTorch has as many as there are signs."""
 _SWEEPS = 5  # and one more whenever there are twice as many rows
+_KEPT = 1 << 28  # numbers of all turns, which take 2 GB
 _ROUNDING = 2.0**-53  # of one product in a sum
 
 
@@ -29,6 +32,9 @@ def _rotated(c: Call, rows: Value) -> tuple[Value, Value]:
     size, width = (rows.shape[dim].constant for dim in (-2, -1))
     if size is None or width is None:
         raise c.unsupported("on matrices whose sizes vary")
+    turns, given = _meetings(size)
+    if (turns * product(rows.shape)).example > _KEPT:
+        raise c.unsupported("on matrices so large, of which each turn of a loop is kept")
     dim, place, rounding = len(rows.shape) - 2, numbers(index(size)), _ROUNDING * max(width, 4)
 
     def turn(t: SimpleNamespace) -> dict[str, Value]:
@@ -37,9 +43,9 @@ def _rotated(c: Call, rows: Value) -> tuple[Value, Value]:
         other = gathered(t.rows, dim, partner)
         square = held(reduced("sum", t.rows * t.rows, (-1,)))
         # Two rows must rotate by one angle. They read the same product, for each one's may be rounded otherwise.
-        product = gathered(held(reduced("sum", t.rows * other, (-1,))), dim, where(upper, place, partner))
+        common = gathered(held(reduced("sum", t.rows * other, (-1,))), dim, where(upper, place, partner))
         others = gathered(square, dim, partner)
-        cosine, sine = _angle(square, others, product, upper, rounding)
+        cosine, sine = _angle(square, others, common, upper, rounding)
         cosine, sine = down(choice(alone, 1.0, cosine)), down(choice(alone, 0.0, sine))
         return {
             "rows": cosine * t.rows - sine * other,
@@ -47,7 +53,6 @@ def _rotated(c: Call, rows: Value) -> tuple[Value, Value]:
         }
 
     initial = {"rows": cast(rows, DTYPE), "rotation": eye((*rows.shape[:-1], index(size)))}
-    turns, given = _meetings(size)
     states = looped(turns, turn, initial, given)
     return ended(states["rows"]), ended(states["rotation"])
 
@@ -74,11 +79,11 @@ def _partner(place: Value, t: SimpleNamespace, size: int) -> Value:
     return where(place.equals(size - 1), t.odd, where(place.equals(t.odd), last, across))
 
 
-def _angle(square: Value, others: Value, product: Value, upper: Value, rounding: float) -> tuple[Value, Value]:
+def _angle(square: Value, others: Value, common: Value, upper: Value, rounding: float) -> tuple[Value, Value]:
     """Cosine and sine by which rows turn from their partners, of their squares, and of their product with these."""
-    done = compute("abs", product) <= rounding * compute("sqrt", square * others)
+    done = compute("abs", common) <= rounding * compute("sqrt", square * others)
     side = choice(upper, 1.0, -1.0)
-    slope = (others - square) / (2.0 * choice(done, 1.0, product))
+    slope = (others - square) / (2.0 * choice(done, 1.0, common))
     tangent = _sign(slope, side) / (compute("abs", slope) + compute("sqrt", slope * slope + 1.0))
     tangent = choice(done, 0.0, tangent)
     cosine = 1.0 / compute("sqrt", tangent * tangent + 1.0)
