@@ -16,7 +16,7 @@ from akg_core.design.algebra.index import Index, index, product
 from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import Value, cast, compute, counting, held, literal, view, where
 from akg_core.design.operators.gathers import gathered
-from akg_core.design.operators.matrices import DTYPE, choice, down, eye, numbers, turned
+from akg_core.design.operators.matrices import DTYPE, choice, down, eye, least, numbers, turned
 from akg_core.design.operators.reductions import reduced
 from akg_core.design.operators.turns import ended, looped
 
@@ -57,10 +57,15 @@ def _rotated(c: Call, rows: Value) -> tuple[Value, Value]:
     return ended(states["rows"]), ended(states["rotation"])
 
 
+def _ring(size: int) -> int:
+    """How many of so many rows sit in a ring: all, or all but the last of an even number."""
+    return size - 1 + size % 2
+
+
 def _meetings(size: int) -> tuple[Index, dict[str, Value]]:
     """How many turns there are for so many rows; and of each what the numbers of two that meet sum up to, and which one
-    meets the last, or nobody: as in a tournament, where all, or all but the last of an even number, sit in a ring."""
-    ring = size - 1 + size % 2
+    meets the last, or nobody: as in a tournament."""
+    ring = _ring(size)
     turns = index(ring * (_SWEEPS + (size - 1).bit_length()))
     return turns, {
         "meet": counting((turns,), lambda at: at[0] % ring),
@@ -70,7 +75,7 @@ def _meetings(size: int) -> tuple[Index, dict[str, Value]]:
 
 def _partner(place: Value, t: SimpleNamespace, size: int) -> Value:
     """The number of the row that each one meets, its own for one that meets nobody."""
-    ring = size - 1 + size % 2
+    ring = _ring(size)
     across = t.meet - place
     across = where(across < 0, across + ring, across)
     if size % 2:
@@ -104,7 +109,7 @@ def svd(c: Call) -> tuple[Value, ...]:
     vectors = bool(c.option("compute_uv", c.arg(2, True)))
     if vectors and bool(c.option("full_matrices", c.arg(1, False))) and high != wide:
         raise c.unsupported("with full_matrices, of matrices that are not square")
-    flipped = high.constant is not None and wide.constant is not None and high.constant < wide.constant
+    flipped = high != wide and least(c, high, wide) == high
     rows, rotation = _rotated(c, a if flipped else turned(a))
     values = held(compute("sqrt", reduced("sum", rows * rows, (-1,))))
     unit = rows / down(choice(values.equals(0.0), 1.0, values))
