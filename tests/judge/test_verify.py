@@ -44,6 +44,22 @@ def test_an_honest_kernel_is_correct(judge: Callable[..., Verdict]) -> None:
     assert "limits" in verdict.protections
 
 
+def test_what_a_kernel_frees_is_given_back(judge: Callable[..., Verdict]) -> None:
+    """Else 204 MB of scratch memory would take more with every call, for answers that are kept lie in between."""
+    body = """
+        scratch, rows = [], [torch.empty_like(x)]
+        for megabytes in range(22, 30):
+            scratch.append(torch.empty(megabytes << 20, dtype=torch.int8))
+            rows.append(torch.empty_like(x))
+        self.kept.setdefault("rows", []).append(rows[1:])
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 1 << 20:
+            raise MemoryError("it takes more than 1 GiB")
+        return kernel(x.contiguous(), self.scale, rows[0])
+    """
+    verdict = judge(body, "import resource")
+    assert verdict.status == "correct", verdict.reason
+
+
 def test_nobody_knows_the_draws_but_who_has_the_seed_of_a_verdict(
     pool: Pool, capture: Callable[..., Task], toy: Path, softmax_source: str, tmp_path: Path
 ) -> None:

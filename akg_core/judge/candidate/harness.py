@@ -37,6 +37,7 @@ from akg_core.judge.candidate.settings import CHANGES_A_SETTING, Settings
 from akg_core.judge.candidate.subject import Subject
 from akg_core.judge.candidate.timed_model import TimedModel, inputs_of
 from akg_core.judge.candidate.turns import take_turns
+from akg_core.judge.reference.memory import give_back_large
 from akg_core.judge.source.native import ForbiddenCode, MachineCode
 from akg_core.judge.source.rules import COPIES_ONLY
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
@@ -76,6 +77,7 @@ def run_cases(
     _take_back()
     if device is HOST and isolation.is_confined():
         spin_little()  # a verdict may wait for others, which a time may not
+        give_back_large()
     try:
         subject = _ready(load_module, cases[0], device, code, jit)
         if not given:

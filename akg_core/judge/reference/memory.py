@@ -15,7 +15,8 @@ from akg_core.judge.reference.memory_estimate import KEPT_BYTES, cases_within
 from akg_core.machine import available_memory
 from akg_core.records import Task
 
-_MMAP_MAX, _TRIM_THRESHOLD = -4, -1  # of mallopt
+_MMAP_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -4, -3, -1  # of mallopt
+_LARGE_BYTES = 1 << 20
 _SMALL_BYTES = 256 << 20  # of inputs, up to which several times as much may be kept from one case to the next
 _PART = 128  # of the memory that the machine has free, up to which inputs leave room for what a case keeps
 
@@ -30,6 +31,17 @@ def keep_freed() -> None:
     if hasattr(libc, "mallopt"):
         libc.mallopt(_MMAP_MAX, 0)
         libc.mallopt(_TRIM_THRESHOLD, -1)
+
+
+def give_back_large() -> None:
+    """Have the C library give the system back at once what this process frees, where it is large.
+
+    Among small tensors that stay, aligned ones that are freed would leave gaps, each too small for the next of its
+    size: what a process takes would grow with every call, as it does with glibc 2.36.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(_MMAP_THRESHOLD, _LARGE_BYTES)
 
 
 def give_back_freed() -> None:
