@@ -83,6 +83,18 @@ def test_all_rows_meet_whether_their_number_is_odd_or_even(size: int) -> None:
     judge(reference(forward("(torch.linalg.svdvals(x), torch.linalg.eigvalsh(x - 2))"), inputs), traits=USUAL)
 
 
+@pytest.mark.parametrize("scale", [1e-306, 1.0, 1e290])
+def test_values_in_float64_have_all_digits_whatever_their_size(scale: float) -> None:
+    """What is added to the diagonal costs them no digits, nor does their length what all turns round."""
+    squares = "(torch.linalg.eigvalsh(scale * (q * w) @ q.mT) / scale - torch.flip(w, [0])).abs() < 6e-15"
+    lengths = "(torch.linalg.svdvals(scale * q * w) / scale - w).abs() < 6e-15"
+    body = f"""    def forward(self, x, w):
+        q, scale = torch.linalg.qr(x).Q, {scale}
+        return {squares}, {lengths}"""
+    inputs = "torch.randn(1, 13, 13, dtype=torch.float64), torch.tensor([2.0] * 7 + [1.0] * 6, dtype=torch.float64)"
+    judge(reference(body, f"[{inputs}]"), traits=USUAL)
+
+
 @pytest.mark.parametrize("line", ["torch.linalg.eigh(x)", "torch.linalg.svd(x, full_matrices=False).U[0]"])
 def test_vectors_whose_signs_nobody_can_say_are_refused(line: str) -> None:
     with pytest.raises(UnsupportedOperator, match="its vectors, whose signs are arbitrary"):

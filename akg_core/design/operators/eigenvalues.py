@@ -17,6 +17,7 @@ from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import Value, cast, compute, counting, held, literal, view, where
 from akg_core.design.operators.gathers import gathered
 from akg_core.design.operators.matrices import DTYPE, choice, down, eye, least, numbers, turned
+from akg_core.design.operators.products import matrix_product
 from akg_core.design.operators.reductions import reduced
 from akg_core.design.operators.turns import ended, looped
 
@@ -55,6 +56,13 @@ def _rotated(c: Call, rows: Value) -> tuple[Value, Value]:
     initial = {"rows": cast(rows, DTYPE), "rotation": eye((*rows.shape[:-1], index(size)))}
     states = looped(turns, turn, initial, given)
     return ended(states["rows"]), ended(states["rotation"])
+
+
+def _scaled(a: Value) -> tuple[Value, Value]:
+    """Matrices [*batch, M, N] whose squares neither overflow nor vanish, and what each was divided by [*batch, 1]."""
+    largest = reduced("max", reduced("max", compute("abs", cast(a, DTYPE)), (-1,)), (-1,), keep=True)
+    size = held(choice(largest > 0.0, largest, 1.0))
+    return cast(a, DTYPE) / down(size), size
 
 
 def _ring(size: int) -> int:
@@ -104,7 +112,7 @@ def _sign(x: Value, of_zero: Value) -> Value:
 @rule("_linalg_svd")
 def svd(c: Call) -> tuple[Value, ...]:
     """Of a rank that is not full, vectors of singular values that are zero are what rounding leaves."""
-    a = c.value(0)
+    a, size = _scaled(c.value(0))
     high, wide = a.shape[-2:]
     vectors = bool(c.option("compute_uv", c.arg(2, True)))
     if vectors and bool(c.option("full_matrices", c.arg(1, False))) and high != wide:
@@ -114,19 +122,23 @@ def svd(c: Call) -> tuple[Value, ...]:
     values = held(compute("sqrt", reduced("sum", rows * rows, (-1,))))
     unit = rows / down(choice(values.equals(0.0), 1.0, values))
     left, right = (turned(rotation), unit) if flipped else (turned(unit), rotation)
-    return tuple(cast(each, c.wide) for each in (left, values, right))
+    return tuple(cast(each, c.wide) for each in (left, values * size, right))
 
 
 @rule("_linalg_eigh")
 def eigh(c: Call) -> tuple[Value, ...]:
-    """Of the triangle that is asked for, made positive first by what is added to its diagonal."""
+    """Of the triangle that is asked for, made positive first by what is added to its diagonal.
+
+    Values are Rayleigh quotients of the vectors, in which neither what was added costs digits nor what all turns make
+    of a vector's length.
+    """
     a, triangle = cast(c.value(0), DTYPE), str(c.option("UPLO", c.arg(1, "L"))).upper()
     below = counting(a.shape, lambda at: at[-2] - at[-1])
-    a = where(below >= 0 if triangle == "L" else below <= 0, a, turned(a))
-    size = reduced("sum", compute("abs", a), (-1,))
-    added = held(reduced("max", size, (-1,), keep=True))
-    rows, rotation = _rotated(c, a + eye(a.shape) * down(added))
-    values = reduced("sum", rows * rotation, (-1,)) - added
+    a, size = _scaled(where(below >= 0 if triangle == "L" else below <= 0, a, turned(a)))
+    added = held(reduced("max", reduced("sum", compute("abs", a), (-1,)), (-1,), keep=True))
+    _, rotation = _rotated(c, a + eye(a.shape) * down(added))
+    values = reduced("sum", matrix_product(rotation, a, DTYPE) * rotation, (-1,))
+    values = values / reduced("sum", rotation * rotation, (-1,)) * size
     last = a.shape[-1] - 1
     values = view(values, values.shape, lambda at: (*at[:-1], last - at[-1]))
     vectors = view(rotation, rotation.shape, lambda at: (*at[:-2], last - at[-1], at[-2]))
