@@ -95,6 +95,12 @@ def test_values_in_float64_have_all_digits_whatever_their_size(scale: float) -> 
     judge(reference(body, f"[{inputs}]"), traits=USUAL)
 
 
+@pytest.mark.parametrize("line", ["torch.linalg.eigvalsh(x)", "torch.linalg.svdvals(x.mT)"])
+def test_there_are_sweeps_enough_for_columns_that_fall_to_nothing(line: str) -> None:
+    inputs = "[torch.randn(1, 24, 24, dtype=torch.float64) * torch.logspace(0, -12, 24, dtype=torch.float64)]"
+    judge(reference(forward(line), inputs), traits=USUAL)
+
+
 @pytest.mark.parametrize("line", ["torch.linalg.eigh(x)", "torch.linalg.svd(x, full_matrices=False).U[0]"])
 def test_vectors_whose_signs_nobody_can_say_are_refused(line: str) -> None:
     with pytest.raises(UnsupportedOperator, match="its vectors, whose signs are arbitrary"):

@@ -3,7 +3,10 @@
 Rows are rotated by twos until all are orthogonal, each pair once a sweep and as many pairs at once as there are
 (Hestenes, "Inversion of matrices by biorthogonalization and related results", 1958). The longer row of a pair becomes
 the upper one, so that they end in order, and rows of equal length do not hold up others (de Rijk, SIAM J. Sci. Stat.
-Comput. 10, 1989). Signs of vectors are not LAPACK's: what is asked of vectors must not depend on them.
+Comput. 10, 1989). Rows that all are about equally long at first, as those of a matrix with much added to its diagonal,
+are ordered once sweeps have told them apart: exchanged earlier, many pairs would not meet in a sweep. How many sweeps
+there are is for the slowest spectra that were found, of matrices whose columns or singular values fall to 1e-12, with
+one to spare. Signs of vectors are not LAPACK's: what is asked of vectors must not depend on them.
 
 All states of a loop are kept, about ten N matrices of N rows.
 """
@@ -23,13 +26,17 @@ from akg_core.design.operators.turns import ended, looped
 
 VECTORS = {"_linalg_svd": (0, 2), "_linalg_eigh": (1,)}
 """By operator, which of its results are vectors, of which PyTorch has as many as there are signs."""
-_SWEEPS = 5  # and one more whenever there are twice as many rows
+_SWEEPS, _MORE = 3, 2  # and so many more whenever there are twice as many rows
+_TELLING = 3  # of so many sweeps one, at first, tells rows apart
 _KEPT = 1 << 28  # numbers of all turns, which take 2 GB
 _ROUNDING = 2.0**-53  # of one product in a sum
 
 
-def _rotated(c: Call, rows: Value) -> tuple[Value, Value]:
-    """Rows [*batch, N, M] rotated to orthogonal ones, the longest first, and the rotation of the old [*batch, N, N]."""
+def _rotated(c: Call, rows: Value, *, alike: bool = False) -> tuple[Value, Value]:
+    """Rows [*batch, N, M] rotated to orthogonal ones, the longest first, and the rotation of the old [*batch, N, N].
+
+    `alike`: they are about equally long at first.
+    """
     size, width = (rows.shape[dim].constant for dim in (-2, -1))
     if size is None or width is None:
         raise c.unsupported("on matrices whose sizes vary")
@@ -46,7 +53,10 @@ def _rotated(c: Call, rows: Value) -> tuple[Value, Value]:
         # Two rows must rotate by one angle. They read the same product, for each one's may be rounded otherwise.
         common = gathered(held(reduced("sum", t.rows * other, (-1,))), dim, where(upper, place, partner))
         others = gathered(square, dim, partner)
-        cosine, sine = _angle(square, others, common, upper, rounding)
+        swaps = where(upper, square < others, others < square)
+        if alike:
+            swaps = (t.turn >= _sweeps(size) // _TELLING * _ring(size)) & swaps
+        cosine, sine = _angle(square, others, common, upper, swaps, rounding)
         cosine, sine = down(choice(alone, 1.0, cosine)), down(choice(alone, 0.0, sine))
         return {
             "rows": cosine * t.rows - sine * other,
@@ -55,7 +65,9 @@ def _rotated(c: Call, rows: Value) -> tuple[Value, Value]:
 
     initial = {"rows": cast(rows, DTYPE), "rotation": eye((*rows.shape[:-1], index(size)))}
     states = looped(turns, turn, initial, given)
-    return ended(states["rows"]), ended(states["rotation"])
+    rows, rotation = ended(states["rows"]), ended(states["rotation"])
+    length = down(held(compute("sqrt", reduced("sum", rotation * rotation, (-1,)))))  # 1, but for how all turns rounded
+    return rows / length, rotation / length
 
 
 def _scaled(a: Value) -> tuple[Value, Value]:
@@ -70,12 +82,17 @@ def _ring(size: int) -> int:
     return size - 1 + size % 2
 
 
+def _sweeps(size: int) -> int:
+    return _SWEEPS + _MORE * (size - 1).bit_length()
+
+
 def _meetings(size: int) -> tuple[Index, dict[str, Value]]:
-    """How many turns there are for so many rows; and of each what the numbers of two that meet sum up to, and which one
-    meets the last, or nobody: as in a tournament."""
+    """How many turns there are for so many rows; and of each its number, what the numbers of two that meet sum up to,
+    and which one meets the last, or nobody: as in a tournament."""
     ring = _ring(size)
-    turns = index(ring * (_SWEEPS + (size - 1).bit_length()))
+    turns = index(ring * _sweeps(size))
     return turns, {
+        "turn": numbers(turns),
         "meet": counting((turns,), lambda at: at[0] % ring),
         "odd": counting((turns,), lambda at: at[0] * ((ring + 1) // 2) % ring),
     }
@@ -92,15 +109,17 @@ def _partner(place: Value, t: SimpleNamespace, size: int) -> Value:
     return where(place.equals(size - 1), t.odd, where(place.equals(t.odd), last, across))
 
 
-def _angle(square: Value, others: Value, common: Value, upper: Value, rounding: float) -> tuple[Value, Value]:
-    """Cosine and sine by which rows turn from their partners, of their squares, and of their product with these."""
+def _angle(
+    square: Value, others: Value, common: Value, upper: Value, swaps: Value, rounding: float
+) -> tuple[Value, Value]:
+    """Cosine and sine by which rows turn from their partners, of their squares, and of their product with these; and by
+    a right angle more where the partners swap."""
     done = compute("abs", common) <= rounding * compute("sqrt", square * others)
     side = choice(upper, 1.0, -1.0)
     slope = (others - square) / (2.0 * choice(done, 1.0, common))
     tangent = _sign(slope, side) / (compute("abs", slope) + compute("sqrt", slope * slope + 1.0))
     tangent = choice(done, 0.0, tangent)
     cosine = 1.0 / compute("sqrt", tangent * tangent + 1.0)
-    swaps = where(upper, square < others, others < square)
     sine = choice(swaps, -(_sign(tangent, side) * cosine), tangent * cosine)
     return choice(swaps, compute("abs", tangent) * cosine, cosine), sine
 
@@ -129,16 +148,14 @@ def svd(c: Call) -> tuple[Value, ...]:
 def eigh(c: Call) -> tuple[Value, ...]:
     """Of the triangle that is asked for, made positive first by what is added to its diagonal.
 
-    Values are Rayleigh quotients of the vectors, in which neither what was added costs digits nor what all turns make
-    of a vector's length.
+    Values are Rayleigh quotients of the vectors, in which what was added costs no digits.
     """
     a, triangle = cast(c.value(0), DTYPE), str(c.option("UPLO", c.arg(1, "L"))).upper()
     below = counting(a.shape, lambda at: at[-2] - at[-1])
     a, size = _scaled(where(below >= 0 if triangle == "L" else below <= 0, a, turned(a)))
     added = held(reduced("max", reduced("sum", compute("abs", a), (-1,)), (-1,), keep=True))
-    _, rotation = _rotated(c, a + eye(a.shape) * down(added))
-    values = reduced("sum", matrix_product(rotation, a, DTYPE) * rotation, (-1,))
-    values = values / reduced("sum", rotation * rotation, (-1,)) * size
+    _, rotation = _rotated(c, a + eye(a.shape) * down(added), alike=True)
+    values = reduced("sum", matrix_product(rotation, a, DTYPE) * rotation, (-1,)) * size
     last = a.shape[-1] - 1
     values = view(values, values.shape, lambda at: (*at[:-1], last - at[-1]))
     vectors = view(rotation, rotation.shape, lambda at: (*at[:-2], last - at[-1], at[-2]))
