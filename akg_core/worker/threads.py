@@ -12,7 +12,10 @@ from typing import Any
 
 import torch
 
+from akg_core.worker.usage import ran, waited
+
 _SMALL_BYTES = 4 << 20
+_WAITED = 0.75  # of the time that threads ran; beside a process with as many at work it is about all of it
 
 
 def _openmp() -> ctypes.CDLL | None:
@@ -42,6 +45,16 @@ def spin_little() -> None:
     started.acquire()
     _thread.start_new_thread(wait, ())
     started.acquire()
+
+
+def spin_little_beside_others() -> None:
+    """`spin_little` once threads of this process have waited for processors for nearly as long as they had them.
+
+    Who spins beside other processes holds a processor that the thread it waits for may be waiting for.
+    """
+    own = [os.getpid()]
+    if sum(waited(own).values()) > _WAITED * sum(ran(own).values()) / 1e9:
+        spin_little()
 
 
 @contextlib.contextmanager

@@ -10,9 +10,10 @@ import torch
 
 from akg_core.judge.candidate.harness import run_cases
 from akg_core.records import Case
+from akg_core.worker import threads as threads_module
 from akg_core.worker.pool import Pool
 from akg_core.worker.tensors import load, save
-from akg_core.worker.threads import threads, threads_for
+from akg_core.worker.threads import spin_little_beside_others, threads, threads_for
 from akg_core.worker.usage import cores
 
 
@@ -49,3 +50,16 @@ def test_threads_that_wait_can_be_made_to_sleep() -> None:
         seconds = pool.call("tests.worker.jobs:spin_after_work", {}).unwrap()
     asleep = 1e-3  # OpenMP may find itself without processors to spare, and spin as little by itself
     assert seconds["little"] < max(seconds["by_default"] / 4, asleep), seconds
+
+
+@pytest.mark.parametrize(("waited", "little"), [(2.0, True), (1.0, False), (0.0, False)])
+def test_threads_that_others_keep_waiting_spin_little(
+    waited: float, little: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its two threads ran for two seconds."""
+    asked: list[bool] = []
+    monkeypatch.setattr(threads_module, "waited", lambda own: {(own[0], 1): waited / 2, (own[0], 2): waited / 2})
+    monkeypatch.setattr(threads_module, "ran", lambda own: {(own[0], 1): 10**9, (own[0], 2): 10**9})
+    monkeypatch.setattr(threads_module, "spin_little", lambda: asked.append(True))
+    spin_little_beside_others()
+    assert bool(asked) is little

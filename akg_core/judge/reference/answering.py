@@ -35,12 +35,13 @@ from akg_core.task.graph import counts, random_nodes, size
 from akg_core.task.randomness import drawn_from
 from akg_core.task.source.load import blame, sentence
 from akg_core.worker.tensors import fresh
-from akg_core.worker.threads import threads
+from akg_core.worker.threads import spin_little_beside_others, threads
 from akg_core.worker.usage import cores
 
 
 def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: State, precise: bool = True) -> None:
     """Run the reference on a case, by eager PyTorch and when `precise` in float64, and keep what comes out."""
+    spin_little_beside_others()
     arguments = fresh(inputs)
 
     def eagerly(given: list[Any]) -> tuple[float, Any]:
