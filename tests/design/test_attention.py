@@ -153,6 +153,14 @@ def test_weights_that_are_returned_are_stored_once() -> None:
     judge(source, traits=USUAL)
 
 
+def test_scores_of_positions_that_are_shifted_against_each_other() -> None:
+    body = """    def forward(self, q, k, r, v):
+        shifted = F.pad(q @ r.mT, (1, 0)).view(3, 13, 8)[:, 1:].reshape(3, 8, 12)
+        return (q @ k.mT + shifted).softmax(-1) @ v"""
+    inputs = "[torch.randn(3, 8, 16), torch.randn(3, 12, 16), torch.randn(12, 16), torch.randn(3, 12, 16)]"
+    judge(reference(body, inputs), traits=USUAL)
+
+
 def test_what_leads_to_attention_and_follows_it() -> None:
     line = f"({CALL.format('')} @ w).relu()".replace("(q, k, v)", "(q @ w, k + 1, v.relu())")
     judge(reference(forward(line, "q, k, v, w"), f"{SAME} + [torch.randn(16, 16) / 4]"), traits=USUAL)

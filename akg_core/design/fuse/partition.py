@@ -189,8 +189,10 @@ class Partition:
 
         def inside(value: Anchor, at: Positions) -> Term:
             if isinstance(value, Scores):
-                owner = next(h for h in cluster.heads if isinstance(h, Attention) and h.inner is value)
-                return pool.result(owner, 1, value.dtype)
+                for owner in cluster.heads:
+                    if isinstance(owner, Attention) and owner.inner is value:
+                        return pool.result(owner, 1, value.dtype)
+                raise NotInside(value)
             head = anchor_of(value)
             if head in cluster.heads and not isinstance(head, Loop):  # whose turns have kernels of their own
                 own = full if isinstance(value, (Scan, Sorted)) else kept
