@@ -282,6 +282,13 @@ def test_reasons_are_sentences_and_nothing_is_measured_where_nothing_can_be() ->
         assert not found.kernelbench and found.worst_error is None and found.ratio is None
 
 
+def test_state_that_the_reference_replaces_by_a_part_may_lie_as_it_did() -> None:
+    due = {"state memory": torch.ones(2, 5, 3)[:, -2:]}
+    for mine, ok in ((torch.ones(2, 2, 3), True), (torch.ones(2, 3, 2).mT, False), (torch.zeros(2, 2, 3), False)):
+        _, state = compare((), {"state memory": mine}, Expected(flatten(()), due), 1, lambda *_: None)
+        assert state.ok == ok
+
+
 def test_float64_may_be_seen_with_the_other_sign() -> None:
     exact = torch.complex(torch.randn(100), torch.randn(100)).to(torch.complex128).conj().imag
     due = exact.float()
