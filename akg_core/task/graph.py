@@ -61,6 +61,8 @@ COUNTED = "counted"
 """The operator that says how many rows of a result are meant: the first of its first argument, of the shape of all."""
 BEGUN, ENDED = "begun", "ended"
 """The operators that a turn of a loop stands between: what it goes on from, and what it leaves; see `steps`."""
+_ADDING = frozenset(("sum", "cumsum", "scatter_add", "index_add"))
+_MOVES = frozenset(("view", "clone", "permute", "unsqueeze", "squeeze", "expand", "slice", "select", "_to_copy"))
 _DRAWING = """
     native_dropout rand rand_like randn randn_like randint randint_like randperm bernoulli normal normal_functional
     uniform exponential multinomial poisson geometric cauchy log_normal binomial rrelu_with_noise_functional
@@ -110,6 +112,19 @@ def counts(graph: Graph) -> dict[int, list[int | str]]:
             found[node.name] = [said.get(dim, size) for dim, size in enumerate(sizes)]
     named = ((number, resolve(text)[0]) for number, text in enumerate(graph.outputs) if text is not None)
     return {number: found[name] for number, name in named if name in found}
+
+
+def sums(graph: Graph) -> set[int]:
+    """The numbers of the outputs that are sums of whole numbers or of truths, as counts are."""
+    nodes = {node.name: node for node in graph.nodes}
+    found = set[int]()
+    for number, text in enumerate(graph.outputs):
+        node = nodes.get(resolve(text)[0]) if text is not None else None
+        while node is not None and node.op.split(".")[1] in _MOVES:
+            node = nodes.get(resolve(node.args[0])[0])
+        if node is not None and node.op.split(".")[1] in _ADDING and node.dtypes[0].startswith(("i", "u")):
+            found.add(number)
+    return found
 
 
 class GraphIndex:

@@ -261,6 +261,34 @@ def test_integers_are_exact_but_for_ties_and_what_rounding_decides() -> None:
     assert ok([2, 0], exact={"output": torch.tensor([2, 0])})
 
 
+@pytest.mark.parametrize(
+    ("mine", "summed", "ok"),
+    [
+        (721, True, True),
+        (728, True, True),
+        (729, True, False),
+        (719, False, True),
+        (722, False, True),
+        (721, False, False),
+    ],
+)
+def test_of_a_sum_rounding_decides_by_how_much_and_elsewhere_which_number(mine: int, summed: bool, ok: bool) -> None:
+    due = torch.tensor([720, 300])
+    noisy = {"output": torch.tensor([[0, 0], [719, 722]])}
+    expected = expect(due, exact={"output": due}, summed=frozenset({"output"} if summed else ()))
+    for second, right in ((300, ok), (301, False)):
+        (found,) = compare(torch.tensor([mine, second]), {}, expected, 1, lambda *_: noisy)
+        assert found.ok == right
+
+
+def test_no_more_than_a_quarter_of_many_numbers_is_for_rounding_to_decide() -> None:
+    for count, ok in ((2, True), (40, False)):
+        due = torch.zeros(count, dtype=torch.long)
+        noisy = {"output": torch.stack((torch.arange(count), torch.ones_like(due)))}
+        (found,) = compare(due + 1, {}, expect(due, exact={"output": due}), 1, lambda *_, noisy=noisy: noisy)
+        assert found.ok == ok
+
+
 def test_without_float64_eager_and_kernelbench_decide() -> None:
     due = torch.ones(10)
     assert compare(due + 5e-5, {}, expect(due), 1, lambda *_: None)[0].ok

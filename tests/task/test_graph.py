@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from akg_core.task.capture import capture
-from akg_core.task.graph import GraphIndex, evaluate, is_reference, reference, references, resolve, size
+from akg_core.task.graph import GraphIndex, evaluate, is_reference, reference, references, resolve, size, sums
 from akg_core.task.source import load
 from tests.task.replay import reference_text
 
@@ -31,6 +31,12 @@ def test_producers_users_and_origins(index):
     assert index.producer(right) is None and index.origin(right) == "parameter:bn.weight"
     assert [n.op for n in index.users(right)] == [index.producer(left).op, "aten.mul.Tensor"]
     assert index.users(left) == [norm]
+
+
+def test_counts_are_sums_of_whole_numbers():
+    line = "return x.sum(), (x > 0).sum(), x.argmax(1), (x > 0).cumsum(1)[:, 1:].int(), (x > 0).float().sum()"
+    task = capture(load.load_source(reference_text(line), "ref"))
+    assert sums(task.graph) == {1, 3}
 
 
 def test_every_result_has_its_dtype_and_shape(index):

@@ -29,7 +29,8 @@ accepted too, and an infinity where what is allowed at first rounds to one. Wher
 rounded once, would be, or where noise and zeros for what is below the normal numbers bring one about, nothing is asked:
 it depends on the order of what is computed. Integers and booleans must equal eager's, or where float64 decides
 differently, its; where rounding decides, as where a quotient is rounded to a whole number, what a run with noise gives
-at that element is right too, as long as no more than a quarter of all is so.
+at that element is right too, and of a sum, as a count is, what lies four times as far; as long as no more than a
+quarter of all, or a few, are so.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ import torch
 from akg_core.judge.compare.binades import WorstErrors, chunk_of
 from akg_core.records import HOST
 
-_LUCK = 4.0  # times the scatter that is allowed
+LUCK = 4.0
+"""Times the scatter that is allowed."""
 _KEPT = 1 << 26  # places of wrong elements; of more than so many only the number is known
 _SUMMED = 1 << 27  # elements of which a copy is summed
 
@@ -127,7 +129,7 @@ def errors(
         norm, eager_norm, size = map(math.hypot, (norm, eager_norm, size), norms[2:])
         half = _half_allowed(eager_wrong, r, relative, kind.tiny)
         if noise is not None:
-            half.add_(noise[piece], alpha=_LUCK / 2)
+            half.add_(noise[piece], alpha=LUCK / 2)
         beyond, places = wrong / half, None
         furthest = _greatest(beyond)
         if furthest > 2:
@@ -221,6 +223,6 @@ def norm_allowed(found: Errors, slack: Slack, dtype: torch.dtype, noise: torch.T
     """The bound of step 4 on ||c - r||."""
     pieces = noise.split(_SUMMED) if noise is not None else ()
     squares = sum((float(_square(piece.nan_to_num(0.0, posinf=0.0))) for piece in pieces), 0.0)
-    scatter = _LUCK * math.sqrt(squares)
+    scatter = LUCK * math.sqrt(squares)
     rounding = slack.ulps / 2 * torch.finfo(dtype).eps * found.size
     return 2 * found.eager_norm + rounding + scatter + torch.finfo(dtype).tiny

@@ -18,17 +18,15 @@ from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.bits import flatten, same_bits
 from akg_core.judge.compare.diagnose import diagnose
 from akg_core.judge.compare.ties import Tie, repeated, tied, told
+from akg_core.judge.compare.undecided import RUNS, undecided
 from akg_core.judge.records import OutputComparison
 from akg_core.records import HOST
 from akg_core.worker.tensors import span
 
 _HOPELESS = 1e3  # an error so many times what is allowed is no rounding, unless that decides a comparison, or eager's
 # answer is no measure: the mean of x and -x is exactly 0 there, in whatever way x was rounded
-_NOISE_RUNS = (3, 8, 24)  # at first, and where that leaves a few elements in doubt
 _BY_CHANCE = 0.5  # of the elements that rounding lifts over 0 at times, as relu shows: those that a run leaves there;
 # a channel's are lifted together, so that how many are left after more runs than the first tells nothing
-
-_UNDECIDED = 0.25  # of an output's whole numbers: those that rounding may decide
 
 Noise = dict[str, torch.Tensor]
 """By leaf: how far noise moves each element; of one of whole numbers, the places where it gives others, and these."""
@@ -45,6 +43,7 @@ class Expected:
     `shares`: in whose memory outputs lie, as `sharing.shared` says; None: in any that they like.
     `sized`: outputs whose size is among the values, of which nobody can rely on more than that they are dense.
     `has_steps`: the reference compares, so that rounding may move an answer by more than it is itself.
+    `summed`: outputs of whole numbers that are sums, as counts are.
     """
 
     result: dict[str, Any]
@@ -56,6 +55,7 @@ class Expected:
     shares: list[list[str]] | None = None
     sized: frozenset[str] = frozenset()
     has_steps: bool = False
+    summed: frozenset[str] = frozenset()
 
     def tensors(self) -> list[torch.Tensor]:
         """The result's tensors."""
@@ -154,7 +154,7 @@ def _tensor(
         exact = torch.where(expected.open[name], due.to(exact.dtype), exact) if exact is not None else None
     if due.is_floating_point():
         return _floats(name, mine, due, exact, reduced, noise, math.inf if expected.has_steps else _HOPELESS)
-    return _integers(name, mine, due, exact, expected.ties.get(name), reduced, noise)
+    return _integers(name, mine, due, exact, expected.ties.get(name), reduced, noise, name in expected.summed)
 
 
 def _floats(
@@ -170,9 +170,9 @@ def _floats(
     seems_hopeless = errors.norm >= most * allowed
     done, rows = 0, _rows_in_doubt(errors, due) if errors.norm <= allowed else None
     scatter: torch.Tensor | None = None
-    for runs in (1,) * seems_hopeless + _NOISE_RUNS:
+    for runs in (1,) * seems_hopeless + RUNS:
         right = errors.nonfinite < 0 and not errors.count and errors.norm <= allowed
-        many = errors.nonfinite >= 0 or errors.count > 1 + 2 * _BY_CHANCE ** _NOISE_RUNS[0] * due.numel()
+        many = errors.nonfinite >= 0 or errors.count > 1 + 2 * _BY_CHANCE ** RUNS[0] * due.numel()
         # Below a relu, say, one run may leave no trace of what rounding does.
         cut_off = scatter is not None and not r[errors.where] and not scatter[errors.where]
         if right or (done > 1 and many) or (done == 1 and errors.norm >= most * allowed and not cut_off):
@@ -252,7 +252,14 @@ def _without_exact(name: str, mine: torch.Tensor, due: torch.Tensor) -> OutputCo
 
 
 def _integers(
-    name: str, mine: torch.Tensor, due: torch.Tensor, exact: Any, tie: Tie | None, reduced: float, noise: NoiseSource
+    name: str,
+    mine: torch.Tensor,
+    due: torch.Tensor,
+    exact: Any,
+    tie: Tie | None,
+    reduced: float,
+    noise: NoiseSource,
+    summed: bool,
 ) -> OutputComparison:
     """Exactly eager's value, or where rounding before a comparison decides, float64's, without noise or with; for
     indices, an equal value."""
@@ -262,7 +269,7 @@ def _integers(
     if tie is not None and bool((mine != due).any()):
         wrong = wrong & ~tied(mine, due, tie, reduced) | repeated(mine, tie)
     elif exact is not None:
-        wrong = _undecided(name, mine, wrong, noise)
+        wrong = undecided(mine, exact, wrong, lambda runs, rows: (noise(runs, rows) or {}).get(name), summed)
     count = int(wrong.sum())
     if not count:
         return OutputComparison(name=name, ok=True, dtype=_plain(due.dtype), kernelbench=True)
@@ -279,25 +286,6 @@ def _integers(
         where=_index(where, due.shape),
         wrong_elements=count,
     )
-
-
-def _undecided(name: str, mine: torch.Tensor, wrong: torch.Tensor, noise: NoiseSource) -> torch.Tensor:
-    """What is left of the wrong places when those are right that hold what a run with rounding noise gives there."""
-    places = wrong.reshape(-1).nonzero().flatten()
-    values = (mine.view(torch.uint8) if mine.dtype == torch.bool else mine).reshape(-1)
-    width = max(1, math.prod(mine.shape[1:]))
-    for runs in _NOISE_RUNS:
-        if not 0 < len(places) <= _UNDECIDED * mine.numel():
-            break
-        found = (noise(runs, (places // width).unique() if mine.dim() else None) or {}).get(name)
-        if found is None:
-            break
-        numbers, which = torch.cat((values[places].long(), found[1])).unique(return_inverse=True)
-        keys = torch.cat((places, found[0])) * len(numbers) + which
-        places = places[~torch.isin(keys[: len(places)], keys[len(places) :])]
-    left = torch.zeros_like(wrong).reshape(-1)
-    left[places] = True
-    return left.reshape(wrong.shape)
 
 
 def _unlike(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:

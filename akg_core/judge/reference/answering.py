@@ -31,7 +31,7 @@ from akg_core.judge.reference.steps import Decided, Steps, has_steps
 from akg_core.judge.reference.tie_order import TieOrder, leaves_open, one_after_another, open_to_ties, runs, writes_open
 from akg_core.judge.reference.updates import touched
 from akg_core.seeds import GENERATOR, following
-from akg_core.task.graph import counts, random_nodes, size
+from akg_core.task.graph import counts, random_nodes, size, sums
 from akg_core.task.randomness import drawn_from
 from akg_core.task.source.load import blame, sentence
 from akg_core.worker.tensors import fresh
@@ -74,8 +74,18 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
         unsettled = _open(reference, draw, result | left, again, pointed, exactly if exact is not None else None)
     paths = [*result]
     sized = frozenset(paths[at] for at in counts(reference.task.graph))
-    stepped = has_steps(reference.task)
-    reference.expected[draw.name] = Expected(result, left, exact, pointed, kept, unsettled, shares, sized, stepped)
+    reference.expected[draw.name] = Expected(
+        result,
+        left,
+        exact,
+        pointed,
+        kept,
+        unsettled,
+        shares,
+        sized,
+        has_steps=has_steps(reference.task),
+        summed=frozenset(paths[at] for at in sums(reference.task.graph) if at < len(paths)),
+    )
 
 
 def _shares(answer: dict[str, Any], given: dict[str, Any], device: str) -> list[list[str]] | None:
