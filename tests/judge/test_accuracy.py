@@ -289,6 +289,19 @@ def test_no_more_than_a_quarter_of_many_numbers_is_for_rounding_to_decide() -> N
         assert found.ok == ok
 
 
+@pytest.mark.parametrize(("row", "ok"), [(0, True), (2, False)])
+def test_rows_whose_order_is_open_share_their_noise(row: int, ok: bool) -> None:
+    due = torch.tensor([[5.0, 0.0], [7.0, 0.0], [8.0, 0.0], [9.0, 0.0]])
+    moved = torch.zeros_like(due)
+    moved[1, 1] = 1e-3
+    mine = due.clone()
+    mine[row, 1] = 1e-3
+    is_open = torch.tensor([[True, False], [True, False], [False, False], [False, False]])
+    expected = expect(due, exact={"output": due.double()}, open={"output": is_open})
+    (found,) = compare(mine, {}, expected, 1, lambda *_: {"output": moved.flatten()})
+    assert found.ok == ok
+
+
 def test_without_float64_eager_and_kernelbench_decide() -> None:
     due = torch.ones(10)
     assert compare(due + 5e-5, {}, expect(due), 1, lambda *_: None)[0].ok

@@ -150,6 +150,7 @@ def _tensor(
             return OutputComparison(name=name, ok=False, reason=reason, dtype=_plain(due.dtype))
     exact = (expected.exact or {}).get(name)
     if name in expected.open:
+        noise = _among_ties(noise, name, expected.open[name])
         mine = torch.where(expected.open[name], due, mine)
         exact = torch.where(expected.open[name], due.to(exact.dtype), exact) if exact is not None else None
     if due.is_floating_point():
@@ -214,6 +215,23 @@ def _floats(
         ratio=accuracy.ratio(errors, due.dtype),
         kernelbench=errors.close,
     )
+
+
+def _among_ties(noise: NoiseSource, name: str, is_open: torch.Tensor) -> NoiseSource:
+    """Noise of a leaf of which some elements are open: what others in such rows have may come from any of these rows,
+    so that noise moves it as far as it moves any of them."""
+
+    def shared(runs: int, rows: torch.Tensor | None) -> Noise | None:
+        found = noise(runs, None)
+        if found is None or name not in found or is_open.dim() < 2 or not found[name].is_floating_point():
+            return found
+        moved, settled = found[name].view(-1, is_open.shape[-1]), ~is_open.view(-1, is_open.shape[-1])
+        tied = ~settled.all(1)
+        most = torch.where(settled[tied], moved[tied], 0).amax(0)
+        moved = torch.where(tied[:, None] & settled, torch.maximum(moved, most), moved)
+        return found | {name: moved.view(-1)}
+
+    return shared
 
 
 def _rows_in_doubt(errors: accuracy.Errors, due: torch.Tensor) -> torch.Tensor | None:
