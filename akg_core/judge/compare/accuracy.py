@@ -45,6 +45,8 @@ from akg_core.records import HOST
 
 LUCK = 4.0
 """Times the scatter that is allowed."""
+NOISE_RUNS = (3, 8, 24)
+"""At first, and where that leaves a few elements in doubt."""
 _KEPT = 1 << 26  # places of wrong elements; of more than so many only the number is known
 _SUMMED = 1 << 27  # elements of which a copy is summed
 

@@ -18,7 +18,7 @@ from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.bits import flatten, same_bits
 from akg_core.judge.compare.diagnose import diagnose
 from akg_core.judge.compare.ties import Tie, repeated, tied, told
-from akg_core.judge.compare.undecided import RUNS, undecided
+from akg_core.judge.compare.undecided import undecided
 from akg_core.judge.records import OutputComparison
 from akg_core.records import HOST
 from akg_core.worker.tensors import span
@@ -150,7 +150,8 @@ def _tensor(
             return OutputComparison(name=name, ok=False, reason=reason, dtype=_plain(due.dtype))
     exact = (expected.exact or {}).get(name)
     if name in expected.open:
-        noise = _among_ties(noise, name, expected.open[name])
+        if due.is_floating_point() and due.dim() > 1:
+            noise = _among_ties(noise, name, expected.open[name])
         mine = torch.where(expected.open[name], due, mine)
         exact = torch.where(expected.open[name], due.to(exact.dtype), exact) if exact is not None else None
     if due.is_floating_point():
@@ -171,9 +172,9 @@ def _floats(
     seems_hopeless = errors.norm >= most * allowed
     done, rows = 0, _rows_in_doubt(errors, due) if errors.norm <= allowed else None
     scatter: torch.Tensor | None = None
-    for runs in (1,) * seems_hopeless + RUNS:
+    for runs in (1,) * seems_hopeless + accuracy.NOISE_RUNS:
         right = errors.nonfinite < 0 and not errors.count and errors.norm <= allowed
-        many = errors.nonfinite >= 0 or errors.count > 1 + 2 * _BY_CHANCE ** RUNS[0] * due.numel()
+        many = errors.nonfinite >= 0 or errors.count > 1 + 2 * _BY_CHANCE ** accuracy.NOISE_RUNS[0] * due.numel()
         # Below a relu, say, one run may leave no trace of what rounding does.
         cut_off = scatter is not None and not r[errors.where] and not scatter[errors.where]
         if right or (done > 1 and many) or (done == 1 and errors.norm >= most * allowed and not cut_off):
@@ -223,7 +224,7 @@ def _among_ties(noise: NoiseSource, name: str, is_open: torch.Tensor) -> NoiseSo
 
     def shared(runs: int, rows: torch.Tensor | None) -> Noise | None:
         found = noise(runs, None)
-        if found is None or name not in found or is_open.dim() < 2 or not found[name].is_floating_point():
+        if found is None or name not in found:
             return found
         moved, settled = found[name].view(-1, is_open.shape[-1]), ~is_open.view(-1, is_open.shape[-1])
         tied = ~settled.all(1)
@@ -282,12 +283,14 @@ def _integers(
     """Exactly eager's value, or where rounding before a comparison decides, float64's, without noise or with; for
     indices, an equal value."""
     wrong = _unlike(mine, due)
-    if isinstance(exact, torch.Tensor) and exact.shape == due.shape and exact.dtype == due.dtype:
+    is_known = isinstance(exact, torch.Tensor) and exact.shape == due.shape and exact.dtype == due.dtype
+    if is_known:
         wrong &= _unlike(mine, exact)
     if tie is not None and bool((mine != due).any()):
         wrong = wrong & ~tied(mine, due, tie, reduced) | repeated(mine, tie)
     elif exact is not None:
-        wrong = undecided(mine, exact, wrong, lambda runs, rows: (noise(runs, rows) or {}).get(name), summed)
+        center = exact if is_known else due
+        wrong = undecided(mine, center, wrong, lambda runs, rows: (noise(runs, rows) or {}).get(name), summed)
     count = int(wrong.sum())
     if not count:
         return OutputComparison(name=name, ok=True, dtype=_plain(due.dtype), kernelbench=True)

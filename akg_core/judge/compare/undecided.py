@@ -12,10 +12,8 @@ from collections.abc import Callable
 
 import torch
 
-from akg_core.judge.compare.accuracy import LUCK
+from akg_core.judge.compare.accuracy import LUCK, NOISE_RUNS
 
-RUNS = (3, 8, 24)
-"""With noise, at first and where that leaves a few elements in doubt."""
 _MOST, _FEW = 0.25, 4  # of an output, those that rounding may decide, and so many in any case
 
 Found = Callable[[int, "torch.Tensor | None"], "torch.Tensor | None"]
@@ -27,7 +25,7 @@ def undecided(mine: torch.Tensor, exact: torch.Tensor, wrong: torch.Tensor, foun
     places = wrong.reshape(-1).nonzero().flatten()
     values, due = (_numbers(tensor).reshape(-1) for tensor in (mine, exact))
     width = max(1, math.prod(mine.shape[1:]))
-    for runs in RUNS:
+    for runs in NOISE_RUNS:
         if not 0 < len(places) <= max(_MOST * mine.numel(), _FEW):
             break
         noisy = found(runs, (places // width).unique() if mine.dim() else None)
