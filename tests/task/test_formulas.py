@@ -102,3 +102,15 @@ LISTS = """    @torch.no_grad()
 
 def test_operators_on_lists_of_tensors() -> None:
     judge(reference(LISTS, "[torch.randn(4, 3), torch.randn(5), torch.randn(4, 3), torch.randn(5)]"))
+
+
+WINDOWS = [
+    "hann_window(10)", "hann_window(7, periodic=False)", "hann_window(1)", "hamming_window(9, False)",
+    "hamming_window(10, True, 0.6, 0.3)", "blackman_window(11)", "bartlett_window(6, False)", "kaiser_window(12)",
+    "kaiser_window(9, False, 4.0)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_windows_that_forward_makes(window: str) -> None:
+    judge(reference(forward(f"x[:, None] * torch.{window}"), "[torch.rand(3) + 1]"))

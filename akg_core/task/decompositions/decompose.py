@@ -12,7 +12,15 @@ from torch._decomp import decomposition_table, get_decompositions
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.export import ExportedProgram, exported_program
 
-from akg_core.task.decompositions import antialias, foreach, formulas, gradients, histogram, linear_interpolation
+from akg_core.task.decompositions import (
+    antialias,
+    foreach,
+    formulas,
+    gradients,
+    histogram,
+    linear_interpolation,
+    windows,
+)
 
 Table = dict[Any, Callable[..., Any]]
 _decompose = exported_program._decompose_exported_program
@@ -58,7 +66,7 @@ def _tables() -> tuple[Table, Table]:
     written = [aten.upsample_nearest2d.vec, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]
     written += [getattr(aten, f"{view}_copy") for view in _COPIED]
     table.update(get_decompositions(written))
-    for ours in (antialias, foreach, formulas, gradients, histogram, linear_interpolation):
+    for ours in (antialias, foreach, formulas, gradients, histogram, linear_interpolation, windows):
         table.update(ours.decompositions())
     for kept in (aten.select_scatter.default, aten.slice_scatter.default):  # loops are known by them
         table.pop(kept, None)
