@@ -91,6 +91,11 @@ def test_a_function_of_ones_own_is_seen_through():
     assert not JARGON.search(str(error))
 
 
+def test_what_stands_beside_complex_numbers_is_named_by_its_line_too():
+    error = refusal(reference_text("return torch.special.bessel_j0(torch.fft.rfft(x).abs())", inputs=X))
+    assert "`torch.special.bessel_j0`" in error.message and "(line 11)" in error.message
+
+
 def test_a_size_that_only_tracing_finds_to_depend_on_values_is_said_alike():
     """The constructor looks at values, so that the buffer is real when forward is tried, and fake when it is traced."""
     init = "self.k = float(torch.ones(3).sum())\nself.register_buffer('n', torch.tensor(3))"

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
+from torch.fx.traceback import preserve_node_meta
 from torch.utils._pytree import tree_unflatten
 
 from akg_core.task.decompositions.complex_functions import FUNCTIONS, Pair, as_pair, has_pairs, truth
@@ -74,7 +75,8 @@ def paired_forward(program: ExportedProgram, model: nn.Module) -> Callable[..., 
                 arguments.append(None)
             else:
                 arguments.append(constants[str(spec.target)])
-        results = _Interpreter(program.graph_module).run(*arguments)
+        with preserve_node_meta():  # which lines of the file operators come from
+            results = _Interpreter(program.graph_module).run(*arguments)
         returned = []
         for spec, value in zip(signature.output_specs, results, strict=True):
             if spec.kind == OutputKind.USER_OUTPUT:

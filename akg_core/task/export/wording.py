@@ -47,8 +47,8 @@ def line_in(stack_trace: str, filename: str) -> tuple[int, str]:
 def wrote(node: torch.fx.Node, filename: str) -> str:
     """The operator that a node comes from as the file calls it: "torch.fft.rfft", "y.index_add_", "dropout"."""
     _, text = line_in(node.meta.get("stack_trace") or "", filename)
-    called = (node.meta.get("torch_fn") or ("", ""))[1].rpartition(".")[2]
-    if not called:
+    kind, _, called = (node.meta.get("torch_fn") or ("", ""))[1].rpartition(".")
+    if not called or kind == "OpOverload":  # which has its overload's name
         name = getattr(node.target, "_opname", None) or getattr(node.target, "__name__", str(node.target))
         called = str(name).lstrip("_")
     if called.startswith("__"):  # an operator such as y[i] = v
