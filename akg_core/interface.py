@@ -92,8 +92,8 @@ class Interface(Packing):
     `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
     `pairs`: the outputs that are complex, of which the program gives pairs. `records`: some arguments are dataclasses
     or named tuples; here they are dicts and tuples, for which callers may have either. Or results are named tuples.
-    `settled`: numbers of the module that are no tensors, or shapes, depend on the seed that it is constructed by, so
-    that a kernel holds for the seed 0 alone.
+    `settled`: numbers of the module that are no tensors, shapes, or tensors in lists and the like depend on the seed
+    that it is constructed by, so that a kernel holds for the seed 0 alone.
     """
 
     arguments: tuple[Argument, ...]

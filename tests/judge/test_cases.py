@@ -248,6 +248,10 @@ def test_what_a_constructor_draws_goes_by_the_seed_of_the_verdict() -> None:
     for init in ("self.shift = float(torch.rand(()))", "self.shift = [torch.rand(3).tolist()]"):
         settled = task_of("return x + torch.tensor(self.shift).sum()", init=init)
         assert settled.interface.settled and made_by(settled, 7) == 0
+    listed = "self.shift = {'by': [torch.randn(32)]}", "self.shift = {'by': [torch.ones(32)], 'own': [self.weight]}"
+    weight = "self.weight = nn.Parameter(torch.rand(3)); "
+    tasks = [task_of("return x + self.shift['by'][0]", init=weight + init) for init in listed]
+    assert [each.interface.settled for each in tasks] == [True, False]
 
 
 def test_reference_and_kernel_are_constructed_by_it(tmp_path: Path) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.utils import rnn
 
 from akg_core.errors import TaskError
 from akg_core.task.capture import capture
 from akg_core.task.source.load import load_source
+from akg_core.task.source.packed_lengths import take_lengths_of_devices
 from tests.design.judging import judge, reference
 
 SORTED, MIXED = "torch.tensor([5, 4, 4, 1])", "torch.tensor([2, 5, 1, 3])"
@@ -53,3 +60,17 @@ def test_what_depends_on_the_values_of_lengths_is_refused(source: str, said: str
     with pytest.raises(TaskError, match=said) as refused:
         capture(load_source(source, "ref"))
     assert cure in refused.value.cure and "line 1" in refused.value.message
+
+
+def test_lengths_may_lie_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rnn, "_VF", torch._VF)
+    take_lengths_of_devices()
+    packed = nn.utils.rnn.pack_padded_sequence(torch.randn(4, 5, 3), torch.tensor([2, 5, 1, 3]), True, False)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(packed, True)
+    assert padded.shape == (4, 5, 3) and lengths.tolist() == [2, 5, 1, 3]
+
+    given = []
+    monkeypatch.setattr(torch, "_VF", SimpleNamespace(_pack_padded_sequence=lambda *a: given.extend(a) or a[:2]))
+    with FakeTensorMode():
+        rnn.pack_padded_sequence(torch.empty(4, 5, 3, device="cuda"), torch.ones(4, dtype=torch.int64, device="cuda"))
+    assert given[0].device.type == "cuda" and given[1].device.type == "cpu"

@@ -27,6 +27,7 @@ from akg_core.task.export.fake import fake_mode, fake_or_real, faked, run
 from akg_core.task.export.returned import returned
 from akg_core.task.export.translate import dtype_name
 from akg_core.task.graph import spelled
+from akg_core.task.source.attributes import collected
 from akg_core.task.source.load import ReferenceModule, as_buffers
 from akg_core.task.tracing import steps
 from akg_core.task.tracing.asked import Asked
@@ -47,7 +48,7 @@ class Example:
     `varying`: for each leaf the dimensions that vary. `outputs`: flat, fake; `handed`: those that are an argument
     itself, by the name of its leaf. `replaced`: attributes that forward replaces or updates, buffers of `model`.
     `others`: the leaves of each entry of get_inputs_dyn_list.
-    `settled`: what the module holds beside the numbers of its tensors depends on the seed of its construction.
+    `settled`: what the module holds beside the numbers of its own tensors depends on the seed of its construction.
     Where something at the border is complex, all of this is of `reference` with pairs; `complex_outputs` were complex.
     """
 
@@ -98,7 +99,7 @@ def _example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Exampl
     )
     # Forward may leave something in its module, so the one that is traced is another.
     probe = fake_or_real(mode, lambda: reference.model(_OTHER_SEED, eval=eval))
-    settled = _settings(probe) != _settings(model)
+    settled = _settings(probe) != _settings(model) or _draws_collected(reference, probe)
     before = tensor_attributes(probe)
     written = {name: tensor._version for name, tensor in before.items()}
     fakes = faked(mode, inputs)
@@ -185,6 +186,14 @@ def _settings(model: nn.Module) -> dict[str, str]:
         for prefix, module in model.named_modules()
         for key, value in vars(module).items()
     }
+
+
+def _draws_collected(reference: ReferenceModule, probe: nn.Module) -> bool:
+    """Whether the constructor draws tensors that lists and the like hold, which are constants of the graph."""
+    if not collected(probe):
+        return False
+    one, other = (collected(reference.model(seed)) for seed in (0, _OTHER_SEED))
+    return len(one) != len(other) or not all(map(torch.equal, one, other))
 
 
 def _spelled(value: Any, depth: int) -> str:

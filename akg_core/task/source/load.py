@@ -33,11 +33,13 @@ from akg_core.task.argument_records import holds_records, plain, taking_records
 from akg_core.task.arguments import holding
 from akg_core.task.complex_border import as_pairs, real
 from akg_core.task.layout import storage_of
+from akg_core.task.source.attributes import moved
 from akg_core.task.source.beside import placed
 from akg_core.task.source.branches import NAMES
 from akg_core.task.source.default_device import making_on
 from akg_core.task.source.gradients import with_gradients
 from akg_core.task.source.loops import RUN
+from akg_core.task.source.packed_lengths import take_lengths_of_devices
 from akg_core.task.source.rewritten import rewritten
 from akg_core.task.source.syntax import compiled
 from akg_core.task.source.uncompiled import uncompiled
@@ -89,6 +91,8 @@ class ReferenceModule:
                 model = taking_records(model, self.examples(), plain_results=self.plain_results)
             model = model if self.pairs is None else as_pairs(model, self.pairs)
             model = making_on(model, self.device, self.source)
+        if self.device != HOST:
+            take_lengths_of_devices()
         return model.eval() if eval else model
 
     def inputs(self, seed: int = 0) -> list[Any]:
@@ -185,15 +189,6 @@ def _require_shapes(file: str, model: nn.Module) -> None:
                 f"{file}: the module's {name} has no shape before the first call, which a kernel does not make.",
                 "Use layers that are told their sizes, such as nn.Linear for nn.LazyLinear.",
             )
-
-
-def moved(model: nn.Module, device: str) -> nn.Module:
-    """A module that was made on the host, on a device, with the tensors that are plain attributes of it."""
-    if device == HOST:
-        return model
-    for attributes in map(vars, model.modules()):
-        attributes |= {k: value.to(device) for k, value in attributes.items() if isinstance(value, torch.Tensor)}
-    return model.to(device)
 
 
 def as_buffers(model: nn.Module, names: Iterable[str]) -> nn.Module:
