@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Container, Iterable, Sequence
@@ -181,10 +182,10 @@ class _Exchange:
         self.session, self.request, self.seconds = session, memoryview(request), seconds
         self.answer = bytearray()
         self.log_head, self.log_tail, self.log_size = b"", b"", 0
-        free = int(0.8 * machine.available_memory())  # which others may hold for a moment
-        self.memory_limit = session.limits.memory_bytes or max(_LEAST_MEMORY, free)
+        processes = usage.descendants(session._keeper) if session._keeper else []
+        self.memory_limit = session.limits.memory_bytes or _room(processes)
         self.began = time.monotonic()
-        self.waited = usage.waited(usage.descendants(session._keeper)) if session._keeper else {}
+        self.waited = usage.waited(processes)
 
     def run(self) -> JobResult:
         session, limits = self.session, self.session.limits
@@ -350,6 +351,13 @@ class _Exchange:
         left_out = self.log_size - len(self.log_head) - len(self.log_tail)
         gap = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
         return shown((self.log_head + gap + self.log_tail).decode(errors="replace"))
+
+
+def _room(processes: Sequence[int]) -> int:
+    """Bytes that these processes may hold from now on: of what they hold and is free, but what others may for a
+    moment."""
+    free = machine.available_memory() + usage.memory(processes, sys.maxsize)
+    return max(_LEAST_MEMORY, int(0.8 * free))
 
 
 def _ready(reading: Iterable[int], writing: Container[int], timeout: float) -> dict[int, int]:

@@ -21,6 +21,7 @@ from akg_core.errors import TaskError
 from akg_core.worker import seccomp
 
 _count = 0
+_held = b""
 
 
 def echo(payload: dict[str, Any]) -> dict[str, Any]:
@@ -149,6 +150,15 @@ def eat_memory(payload: dict[str, Any]) -> dict[str, Any]:
         held.append(b"\x01" * (64 << 20))
         time.sleep(0.02)
     return {"held": len(held)}
+
+
+def hold_memory(payload: dict[str, Any]) -> dict[str, Any]:
+    """As much as that from now on."""
+    global _held
+    del _held  # what it was before
+    _held = b"\x01" * (payload["megabytes"] << 20)
+    time.sleep(0.3)
+    return {}
 
 
 def eat_shared_memory(payload: dict[str, Any]) -> dict[str, Any]:

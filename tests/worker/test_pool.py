@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from akg_core import machine
 from akg_core.errors import TaskError, WorkerFailed
 from akg_core.worker import usage
 from akg_core.worker.limits import JobResult, Limits
@@ -142,6 +143,14 @@ def test_memory(pool: Pool) -> None:
     assert filled.status == "out of memory" and filled.reason == (
         "It asked for more memory than it may have (CUDA out of memory. Tried to allocate 4.91 GiB)."
     )
+
+
+def test_what_a_session_holds_leaves_it_no_less_room(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pool.session(Limits(seconds=PATIENT)) as session:
+        assert session.call(JOBS + "hold_memory", {"megabytes": 1500}).status == "ok"
+        monkeypatch.setattr(machine, "available_memory", lambda: 1000 * MiB)
+        assert session.call(JOBS + "hold_memory", {"megabytes": 1400}).status == "ok"
+        assert session.call(JOBS + "hold_memory", {"megabytes": 3000}).status == "out of memory"
 
 
 @pytest.mark.parametrize("how", ["memfd", "mapping", "/dev/shm"])
