@@ -127,6 +127,15 @@ def sums(graph: Graph) -> set[int]:
     return found
 
 
+def fixed(graph: Graph) -> set[int]:
+    """The numbers of the outputs that follow from sizes alone: of no argument, state or random number."""
+    moving = set(graph.values)
+    for node in graph.nodes:
+        if draws(node) or any(resolve(text)[0] in moving for text in references(node)):
+            moving.add(node.name)
+    return {number for number, text in enumerate(graph.outputs) if text and resolve(text)[0] not in moving}
+
+
 class GraphIndex:
     """A graph with its look-ups made once: producers, users, dtypes and shapes of values.
 

@@ -31,7 +31,7 @@ from akg_core.judge.reference.steps import Decided, Steps, has_steps
 from akg_core.judge.reference.tie_order import TieOrder, leaves_open, one_after_another, open_to_ties, runs, writes_open
 from akg_core.judge.reference.updates import touched
 from akg_core.seeds import GENERATOR, following
-from akg_core.task.graph import counts, random_nodes, size, sums
+from akg_core.task.graph import counts, fixed, random_nodes, size, sums
 from akg_core.task.randomness import drawn_from
 from akg_core.task.source.load import blame, sentence
 from akg_core.worker.tensors import fresh
@@ -165,7 +165,7 @@ def _precise(
         with contextlib.suppress(OutOfMemory):
             return answer_in_double(reference, draw, inputs, state)
     reference.device.release_unused()
-    found = dict[str, Any]()
+    found, cut = dict[str, Any](), of_inputs(reference, result)
 
     def eagerly(given: list[Any]) -> dict[str, Any]:
         reference.restore(state)
@@ -173,16 +173,16 @@ def _precise(
             return flatten(reference.model(*fresh(given)))
 
     with contextlib.suppress(NotApart):
-        for rows, given in parts(separable(reference, changed), inputs, 2 * nbytes(result.values()), eagerly, result):
+        for rows, given in parts(separable(reference, changed), inputs, 2 * nbytes(cut.values()), eagerly, cut):
             exact = answer_in_double(reference, draw, given, state)
             if exact is None:
                 return None
-            for name, due in result.items():
+            for name, due in cut.items():
                 if name not in found:
                     wide = torch.float64 if due.is_floating_point() else due.dtype
                     found[name] = torch.empty(due.shape, dtype=wide, device=due.device)
                 found[name][rows] = exact[name]
-        return found
+        return result | found
     found.clear()
     return answer_in_double(reference, draw, inputs, state)
 
@@ -261,6 +261,13 @@ def _seed(device: Device, seed: int) -> None:
     torch.default_generator.manual_seed(seed)
     if device.name != HOST.name:
         torch.get_device_module(device.name).manual_seed_all(seed)
+
+
+def of_inputs(reference: Reference, leaves: dict[str, Any]) -> dict[str, Any]:
+    """Those leaves of an answer that inputs go into, and floats: whole numbers of sizes alone are the same in float64,
+    and others of some rows."""
+    numbers = fixed(reference.task.graph)
+    return {name: leaf for at, (name, leaf) in enumerate(leaves.items()) if at not in numbers or not _is_whole(leaf)}
 
 
 def separable(reference: Reference, changed: dict[str, Any]) -> Locality:

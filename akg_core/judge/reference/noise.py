@@ -19,7 +19,7 @@ from akg_core.errors import OutOfMemory
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.case import Expected, Noise
 from akg_core.judge.records import Draw
-from akg_core.judge.reference.answering import answer_in_double, separable
+from akg_core.judge.reference.answering import answer_in_double, of_inputs, separable
 from akg_core.judge.reference.by_rows import NotApart, parts, picked
 from akg_core.judge.reference.drawing import Reference, State, drawn
 from akg_core.judge.reference.memory import answer_bytes, is_kept, lent
@@ -77,7 +77,7 @@ def _of_rows(reference: Reference, draw: Draw, size: float, runs: int, rows: tor
     expected = reference.expected[draw.name]
     exact = expected.exact or {}
     local = separable(reference, expected.changed)
-    due: dict[str, Any] = {name: exact.get(name) for name in expected.result}
+    due: dict[str, Any] = {name: exact.get(name) for name in of_inputs(reference, expected.result)}
     count = max((len(v) for v in due.values() if isinstance(v, torch.Tensor) and v.dim()), default=0)
     if not local.depth or _FEW * len(rows) > count:
         return None
@@ -119,7 +119,7 @@ def _with_noise(
         return
     reference.device.release_unused()
     expected, scatter = reference.expected[draw.name], reference.noise[draw.name]
-    exact = {name: (expected.exact or {}).get(name) for name in expected.result}
+    exact = {name: (expected.exact or {}).get(name) for name in of_inputs(reference, expected.result)}
 
     def precisely(given: list[Any]) -> dict[str, Any]:
         return answer_in_double(reference, draw, given, state) or {}
