@@ -389,8 +389,9 @@ def test_answers_in_float64_for_which_memory_is_short_come_by_parts(
         ("(q, k, v): return (q @ k.mT).softmax(-1) @ v", ", ".join(["torch.randn(16, 2, 4, 8)"] * 3)),
         ("(a, b): return a @ b", "torch.randn(16, 16), torch.randn(16, 16)"),
         ("(x): return x.softmax(1), torch.arange(2 * len(x)).view(2, -1).t()", "torch.randn(16, 8)"),
+        ("(x): v, at = x.topk(3, 1); return v, torch.where(v > 0, at, 9)", "torch.randint(-2, 2, (16, 8)).float()"),
     ],
-    ids=["mask", "attention", "product", "numbers of rows"],
+    ids=["mask", "attention", "product", "numbers of rows", "equal values"],
 )
 def test_all_arguments_that_hold_rows_are_cut_and_nothing_else(
     capture: Callable[..., Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forward: str, inputs: str

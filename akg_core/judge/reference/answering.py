@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from akg_core.device import HOST, Device
 from akg_core.errors import OutOfMemory
@@ -169,7 +170,7 @@ def _precise(
 
     def eagerly(given: list[Any]) -> dict[str, Any]:
         reference.restore(state)
-        with torch.no_grad():
+        with torch.no_grad(), _disable_current_modes():  # equal values come in the order that they have in `result`
             return flatten(reference.model(*fresh(given)))
 
     with contextlib.suppress(NotApart):
