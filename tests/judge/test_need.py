@@ -422,6 +422,15 @@ def test_all_arguments_that_hold_rows_are_cut_and_nothing_else(
     assert found and due and all(torch.allclose(found[name], due[name], rtol=1e-12) for name in found)
 
 
+@pytest.mark.parametrize(("free", "is_kept"), [(100, True), (3, False)])
+def test_a_large_answer_stays_in_memory_where_others_have_room_beside_it(
+    monkeypatch: pytest.MonkeyPatch, free: int, is_kept: bool
+) -> None:
+    answer = Expected({"output": torch.zeros(1 << 18)}, {})
+    monkeypatch.setattr(Device, "free_bytes", lambda self: free << 20)
+    assert memory.is_kept(answer, Device()) == is_kept
+
+
 def test_a_part_is_small_by_its_inputs_too(monkeypatch: pytest.MonkeyPatch) -> None:
     x = torch.randn(16, 64)
     whole = {"output": x.sum(1)}

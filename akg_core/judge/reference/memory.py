@@ -18,6 +18,7 @@ from akg_core.records import Task
 _MMAP_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -4, -3, -1  # of mallopt
 _LARGE_BYTES = 1 << 20
 _SMALL_BYTES = 256 << 20  # of inputs, up to which several times as much may be kept from one case to the next
+_BESIDE = 4  # times as much as an answer takes must be free on the host for one that stays
 _PART = 128  # of the memory that the machine has free, up to which inputs leave room for what a case keeps
 
 
@@ -52,7 +53,7 @@ def give_back_freed() -> None:
 
 
 def keeping(given: int) -> Literal["never", "a case", "always"]:
-    """For how long freed memory had better be kept by a process whose inputs take so many bytes."""
+    """For how long freed memory had better be kept by a process whose inputs, or answers, take so many bytes."""
     if given < _SMALL_BYTES:
         return "always"
     return "a case" if given < available_memory() // _PART else "never"
@@ -70,8 +71,9 @@ def answer_bytes(answer: Expected) -> int:
 
 
 def is_kept(answer: Expected, device: Device) -> bool:
-    """Whether an answer stays in memory: a device makes a large one again sooner than it has room for all."""
-    return device.name == HOST.name or answer_bytes(answer) <= KEPT_BYTES
+    """Whether an answer stays in memory: a device makes a large one again sooner than it has room for all, and the
+    host one beside which the next may have no room."""
+    return answer_bytes(answer) <= (device.free_bytes() // _BESIDE if device.name == HOST.name else KEPT_BYTES)
 
 
 def cases_that_fit(task: Task, device: Device, room: int) -> int:

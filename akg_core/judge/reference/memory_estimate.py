@@ -96,7 +96,7 @@ def _least_bytes(task: Task) -> int:
     shapes = [index.shape(output) for output in task.graph.outputs if output]
     if most is None or not all(shape and shape[0] == most.shape[0] for shape in shapes):
         return bytes_needed(task)
-    given, outputs = _given(task), _outputs(task)
+    given, outputs = _given(task), bytes_of_outputs(task)
     return min(bytes_needed(task), (_FEWEST_CASES + 1) * given + (_COMPARED + 1) * outputs)
 
 
@@ -133,7 +133,7 @@ def _on_device(task: Task, cases: int) -> int:
     timed its parameters and its answer. These give them back before inputs are made again and compared. Parameters are
     held several times all along, each time in memory of its own.
     """
-    given, outputs = _given(task), _outputs(task)
+    given, outputs = _given(task), bytes_of_outputs(task)
     kept = cases * _ANSWER * outputs if _are_kept(task) else 0
     turns = (cases + 2) * given + _TIMED * (_state(task) + outputs) + 2 * outputs
     timing = max(turns, (cases + 3) * given + 2 * outputs + bytes_to_answer(task))
@@ -145,21 +145,21 @@ def _on_device(task: Task, cases: int) -> int:
 
 def bytes_to_answer(task: Task) -> int:
     """Bytes that the reference takes for one case: to answer it, or to compare."""
-    given, outputs = _given(task), _outputs(task)
+    given, outputs = _given(task), bytes_of_outputs(task)
     return max(given + outputs + 2 * (given + _most_alive(task)), _COMPARED * outputs)
 
 
 def bytes_to_time(task: Task) -> int:
     """Bytes that timing a kernel takes at once beside the cases: a draw, the inputs of a turn, and answers, of which
     one is compared with those inputs made again; then the reference answers instead of the kernel."""
-    given, outputs = _given(task), _outputs(task)
+    given, outputs = _given(task), bytes_of_outputs(task)
     turns = given + _TIMED * (_state(task) + outputs)
     return 2 * given + outputs + max(turns, bytes_to_answer(task))
 
 
 def _answers(task: Task, cases: int) -> int:
     """Bytes of a candidate's answers that are held at once: large ones are compared before more are made."""
-    given, outputs = _given(task), _outputs(task)
+    given, outputs = _given(task), bytes_of_outputs(task)
     count = cases + FEWEST_CALLS - 1
     return outputs * (min(count, answers_at_once(outputs)) if is_large(given, outputs) else count)
 
@@ -182,7 +182,7 @@ def may_want_rows(task: Task, device: Device) -> bool:
 
 def _are_kept(task: Task) -> bool:
     """Whether answers, in float64 too, stay in a device's memory."""
-    return _ANSWER * _outputs(task) <= KEPT_BYTES
+    return _ANSWER * bytes_of_outputs(task) <= KEPT_BYTES
 
 
 def _bytes_to_scatter(task: Task) -> int:
@@ -190,19 +190,19 @@ def _bytes_to_scatter(task: Task) -> int:
 
     An operator is taken apart then, into steps that hold about twice as much.
     """
-    given, outputs = _given(task), _outputs(task)
+    given, outputs = _given(task), bytes_of_outputs(task)
     return given + (_ANSWER + 1) * outputs + 2 * (given + _most_alive(task) + 2 * outputs)
 
 
 def bytes_of_process(task: Task) -> int:
     """Bytes that a candidate's process may take for a task's tensors, of the largest case: some copies, and a module
     made on the host."""
-    return _COPIES * max(_given(each) + _outputs(each) for each in asked(task, HOST)) + 2 * _state(task)
+    return _COPIES * max(_given(each) + bytes_of_outputs(each) for each in asked(task, HOST)) + 2 * _state(task)
 
 
 def bytes_of_answers(task: Task) -> int:
     """Bytes of the files in which a candidate answers all cases."""
-    sizes = [_outputs(each) for each in asked(task, HOST)]
+    sizes = [bytes_of_outputs(each) for each in asked(task, HOST)]
     return (_MOST_CASES + 2) * max(sizes[0], 1 << 20) + sum(sizes[1:]) + ROW_BYTES
 
 
@@ -217,7 +217,8 @@ def _given(task: Task) -> int:
     return _state(task) + sum(_bytes(argument.dtype, argument.shape, task) for argument in tensors)
 
 
-def _outputs(task: Task) -> int:
+def bytes_of_outputs(task: Task) -> int:
+    """Bytes of what the reference answers, for the sizes of the task."""
     index = GraphIndex(task.graph, task.interface)
     return sum(_bytes(index.dtype(o), index.shape(o), task) for o in {*task.graph.outputs} if o)
 

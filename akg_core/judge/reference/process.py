@@ -41,6 +41,7 @@ from akg_core.judge.reference.memory import (
 )
 from akg_core.judge.reference.memory_estimate import (
     await_room,
+    bytes_of_outputs,
     bytes_on_device,
     is_large,
     may_want_rows,
@@ -90,7 +91,7 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     keep(reference)
     draw = plan(reference, Plan("drawn", seed + 1, "initial", needed=True))
     reference.first = write(reference, draw)
-    reference.keeps_freed = keeping(nbytes(reference.first[0]))
+    reference.keeps_freed = keeping(max(nbytes(reference.first[0]), bytes_of_outputs(task)))
     if reference.keeps_freed != "never":
         keep_freed()
     gc.freeze()  # who gives back what lies in cycles need not look through all that was loaded each time
