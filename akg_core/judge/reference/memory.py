@@ -17,9 +17,9 @@ from akg_core.records import Task
 
 _MMAP_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -4, -3, -1  # of mallopt
 _LARGE_BYTES = 1 << 20
-_SMALL_BYTES = 256 << 20  # of inputs, up to which several times as much may be kept from one case to the next
+_SMALL_BYTES = 256 << 20  # of inputs or answers, up to which several times as much may stay from case to case
 _BESIDE = 4  # times as much as an answer takes must be free on the host for one that stays
-_PART = 128  # of the memory that the machine has free, up to which inputs leave room for what a case keeps
+_PART = 128  # of the memory that the machine has free, up to which inputs and answers leave room for more
 
 
 def keep_freed() -> None:
